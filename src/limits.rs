@@ -1,0 +1,19 @@
+//! Every limit on input in one place: what is refused, and at what size.
+//!
+//! A limit is checked *before* the work that it bounds, and running into one is
+//! a diagnostic that names it; none is ever silent.
+
+/// Largest source file in bytes.
+pub const MAX_FILE_BYTES: usize = 8 << 20;
+/// Deepest nesting of braces (and of parentheses in patterns).
+pub const MAX_NESTING: usize = 64;
+/// Syntax errors reported for one file before the rest is left out.
+pub const MAX_SYNTAX_ERRORS: usize = 40;
+/// Files in one compilation, imports included.
+pub const MAX_FILES: usize = 1_000;
+/// Longest single pattern in bytes.
+pub const MAX_PATTERN_BYTES: usize = 4_096;
+/// States one pattern may need.
+pub const MAX_PATTERN_STATES: usize = 20_000;
+/// States a product of patterns may reach before they stay separate automata.
+pub const MAX_PRODUCT_STATES: usize = 60_000;

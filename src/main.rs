@@ -1,0 +1,4 @@
+//! The `meroc` command.
+#![forbid(unsafe_code)]
+
+fn main() {}
