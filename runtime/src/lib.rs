@@ -1,6 +1,44 @@
 //! Decides what an AI agent may touch, from a table compiled by `meroc`.
+//!
+//! A [`Table`] is read in place from bytes: [`Table::from_bytes`] checks all of
+//! it once, after which no decision allocates, loops without bound, or panics.
+//! A [`Context`] of the table answers requests on paths, permissions, grants,
+//! tools and argument vectors with a [`Decision`].
+//!
+//! ```
+//! # fn demo(bytes: &[u8]) -> Result<(), mero_runtime::TableError> {
+//! use mero_runtime::{Effect, Kind, Permission, Phase, Session, Table};
+//!
+//! let table = Table::from_bytes(bytes)?;
+//! if let Some(worker) = table.context("worker") {
+//!     let session = Session { phase: Phase::Default, base: b"/srv/agent", ..Session::default() };
+//!     let decision = worker.path(&session, b"/data/q3.csv", Permission::READ, Kind::File);
+//!     assert!(decision.effect <= Effect::Allow);
+//! }
+//! # Ok(()) }
+//! ```
+//!
+//! The core is `no_std`, allocates nothing and holds no `unsafe`. Whatever goes
+//! wrong while deciding is a denial.
 #![no_std]
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
+
+mod command;
+mod decision;
+mod digest;
+mod error;
+mod eval;
+pub mod format;
+mod path;
+mod table;
+mod validate;
+
+pub use decision::{Decision, Effect, Kind, MountId, Permission, Phase, Reason, RuleId, phases};
+pub use digest::blake3;
+pub use error::TableError;
+pub use eval::Session;
+pub use path::{MAX_PATH, Place};
+pub use table::{Automaton, Context, RuleText, Table, TableParts};

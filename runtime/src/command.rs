@@ -1,0 +1,229 @@
+//! Decisions on argument vectors.
+//!
+//! The rules of a context are a few automata: over argument vectors (every word
+//! followed by NUL) and over the command's text. Their cells hold the strictest
+//! effect that matches. Rules that a plain automaton cannot express (with path
+//! words, or with exceptions of another kind) are tried one by one after them,
+//! where nothing stricter was found.
+
+use crate::decision::{Decision, Effect, Kind, Permission, Phase, Reason, RuleId, phases};
+use crate::eval::Session;
+use crate::format::{NONE24, Section, context, hole, rule, rule_cell};
+use crate::table::{Context, Record};
+
+/// No rule, in the byte of an effect.
+const NO_RULE: u8 = 3;
+
+/// What the rules say, before `otherwise` and the phase.
+struct Found {
+    effect: u8,
+    readonly: bool,
+    rule: Option<RuleId>,
+    /// The strictest answer of a path that kept a rule from applying.
+    path: Option<Decision>,
+}
+
+impl Found {
+    fn add(&mut self, effect: u8, readonly: bool, rule: Option<RuleId>) {
+        self.readonly |= readonly;
+        if effect < self.effect {
+            self.effect = effect;
+            self.rule = rule;
+        }
+    }
+}
+
+impl Context<'_> {
+    /// Decides an argument vector as the only command that runs. The text that
+    /// `re`, `glob` and `text` rules see is the words joined by blanks.
+    pub fn argv(&self, session: &Session<'_>, argv: &[&[u8]]) -> Decision {
+        self.command(session, argv, None)
+    }
+
+    /// Decides a single plain command string: words of safe characters between
+    /// blanks. Anything else is `command-opaque` until it is taken apart.
+    pub fn plain_command(&self, session: &Session<'_>, text: &str) -> Decision {
+        const MAX_WORDS: usize = 64;
+        if text.contains('\0') || text.trim_matches([' ', '\t']).is_empty() {
+            return Decision::deny(if self.admits(session.phase) { Reason::Invalid } else { Reason::Phase });
+        }
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b" \t-_./:,+@%^".contains(&b);
+        let mut words: [&[u8]; MAX_WORDS] = [b""; MAX_WORDS];
+        let mut count = 0usize;
+        let mut fits = text.bytes().all(|b| plain(b) || b == b'=');
+        for word in text.split([' ', '\t']).filter(|w| !w.is_empty()) {
+            // An assignment, a reserved word or a tilde is not plain.
+            fits &= count > 0 || !(word.contains('=') || RESERVED.contains(&word));
+            match words.get_mut(count) {
+                Some(slot) => *slot = word.as_bytes(),
+                None => fits = false,
+            }
+            count = count.saturating_add(1);
+        }
+        match words.get(..count).filter(|_| fits) {
+            Some(argv) => self.command(session, argv, Some(text.trim_matches([' ', '\t']))),
+            None => self.opaque(session, text),
+        }
+    }
+
+    /// The answer to a command that is not understood; `deny` rules of text
+    /// kind are still searched in it.
+    fn opaque(&self, session: &Session<'_>, text: &str) -> Decision {
+        if !self.admits(session.phase) {
+            return Decision::deny(Reason::Phase);
+        }
+        let found = self.texts(&mut core::iter::once(text.as_bytes()));
+        if found.effect == 0 {
+            return Decision { rule: found.rule, ..Decision::deny(Reason::CommandDenied) };
+        }
+        let rule = self.record.rule(context::FIELD_RULES.saturating_add(12));
+        let effect = Effect::from_byte(self.record.u8(context::OPAQUE)).unwrap_or(Effect::Deny);
+        let (effect, reason) = match (session.phase, effect) {
+            (Phase::Plan, Effect::Ask | Effect::Allow) => (Effect::Deny, Reason::Phase),
+            (phase, effect) => phases::loose(phase, (effect, Reason::CommandOpaque)),
+        };
+        Decision { effect, reason, mount: None, rule }
+    }
+
+    fn command(&self, session: &Session<'_>, argv: &[&[u8]], text: Option<&str>) -> Decision {
+        if !self.admits(session.phase) {
+            return Decision::deny(Reason::Phase);
+        }
+        if argv.first().is_none_or(|w| w.is_empty()) || argv.iter().any(|w| w.contains(&0)) {
+            return Decision::deny(Reason::Invalid);
+        }
+        let found = self.rules(session, argv, text);
+        if found.effect == 0 {
+            return Decision { rule: found.rule, ..Decision::deny(Reason::CommandDenied) };
+        }
+        if let (NO_RULE, Some(path)) = (found.effect, found.path) {
+            return path;
+        }
+        let (effect, rule) = if found.effect == NO_RULE {
+            let rule = self.record.rule(context::FIELD_RULES.saturating_add(9));
+            (self.record.u8(context::OTHERWISE), rule)
+        } else {
+            (found.effect, found.rule)
+        };
+        let written = match Effect::from_byte(effect).unwrap_or(Effect::Deny) {
+            Effect::Allow => (Effect::Allow, Reason::Granted),
+            Effect::Ask => (Effect::Ask, Reason::ApprovalRequired),
+            Effect::Deny => (Effect::Deny, Reason::CommandNotAllowed),
+        };
+        let (effect, reason) = match (session.phase, written.0) {
+            (Phase::Plan, Effect::Allow | Effect::Ask) if !found.readonly => {
+                (Effect::Deny, Reason::Phase)
+            }
+            (phase, _) => phases::loose(phase, written),
+        };
+        Decision { effect, reason, mount: None, rule }
+    }
+
+    fn rules(&self, session: &Session<'_>, argv: &[&[u8]], text: Option<&str>) -> Found {
+        let mut found = match text {
+            Some(text) => self.texts(&mut core::iter::once(text.as_bytes())),
+            None => self.texts(&mut joined(argv)),
+        };
+        for a in self.record.list(context::WORDS) {
+            let cell = self.over_words(a, argv);
+            found.add(cell.u8(rule_cell::EFFECT), cell.u8(rule_cell::READONLY) != 0, cell.rule(rule_cell::RULE));
+        }
+        if found.effect == 0 {
+            return found;
+        }
+        for index in self.record.list(context::RULES) {
+            let record = self.table.record(Section::Rules, index);
+            let matches = |at: usize, words: bool| {
+                let a = record.u24(at);
+                a != NONE24 && {
+                    let cell = match (words, text) {
+                        (true, _) => self.over_words(a, argv),
+                        (false, Some(text)) => self.over_text(a, &mut core::iter::once(text.as_bytes())),
+                        (false, None) => self.over_text(a, &mut joined(argv)),
+                    };
+                    cell.u8(rule_cell::EFFECT) != NO_RULE
+                }
+            };
+            let applies = matches(rule::AUTOMATON, record.u8(rule::KIND) == 0)
+                && !matches(rule::EXCEPT_WORDS, true)
+                && !matches(rule::EXCEPT_TEXTS, false);
+            if !applies {
+                continue;
+            }
+            let mut effect = record.u8(rule::EFFECT);
+            let paths = self.holes(session, record, argv);
+            match paths.effect {
+                Effect::Deny => {
+                    found.path = Some(found.path.map_or(paths, |p| p.stricter(paths)));
+                    continue;
+                }
+                Effect::Ask => effect = effect.min(1),
+                Effect::Allow => {}
+            }
+            found.add(effect, record.u8(rule::READONLY) != 0, record.rule(rule::RULE));
+        }
+        found
+    }
+
+    /// The strictest answer over all arguments that are a rule's path words.
+    fn holes(&self, session: &Session<'_>, record: Record<'_>, argv: &[&[u8]]) -> Decision {
+        let mut worst = Decision::new(Effect::Allow, Reason::Granted);
+        for index in record.list(rule::HOLES) {
+            let hole = self.table.record(Section::Holes, index);
+            let permissions = Permission::from_bits_truncate(hole.u8(hole::PERMISSIONS));
+            let first = usize::from(hole.u16(hole::WORD));
+            let count = if hole.u8(hole::MANY) == 1 { usize::MAX } else { 1 };
+            for word in argv.iter().skip(first).take(count) {
+                for prefix in self.table.strings(hole, hole::PREFIXES) {
+                    if let Some(path) = word.strip_prefix(prefix) {
+                        worst = worst.stricter(self.path(session, path, permissions, Kind::Unknown));
+                    }
+                }
+            }
+        }
+        worst
+    }
+
+    fn texts<'t>(&self, text: &mut (impl Iterator<Item = &'t [u8]> + Clone)) -> Found {
+        let mut found = Found { effect: NO_RULE, readonly: false, rule: None, path: None };
+        for a in self.record.list(context::TEXTS) {
+            let cell = self.over_text(a, &mut text.clone());
+            found.add(cell.u8(rule_cell::EFFECT), cell.u8(rule_cell::READONLY) != 0, cell.rule(rule_cell::RULE));
+        }
+        found
+    }
+
+    fn over_words(&self, index: u32, argv: &[&[u8]]) -> Record<'_> {
+        let automaton = self.table.automaton(index);
+        let mut state = automaton.start();
+        for word in argv {
+            if automaton.is_absorbing(state) {
+                break;
+            }
+            state = automaton.walk(automaton.walk(state, word), b"\0");
+        }
+        automaton.cell(state)
+    }
+
+    fn over_text<'t>(&self, index: u32, text: &mut impl Iterator<Item = &'t [u8]>) -> Record<'_> {
+        let automaton = self.table.automaton(index);
+        let mut state = automaton.start();
+        for piece in text {
+            state = automaton.walk(state, piece);
+        }
+        automaton.cell(state)
+    }
+}
+
+/// Words that a shell does not take for a command's name.
+const RESERVED: [&str; 22] = [
+    "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for", "in",
+    "select", "function", "time", "coproc", "!", "{", "}", "[[", "]]",
+];
+
+fn joined<'t>(argv: &'t [&'t [u8]]) -> impl Iterator<Item = &'t [u8]> + Clone {
+    argv.iter().enumerate().flat_map(|(i, word)| {
+        let blank: &[u8] = if i == 0 { b"" } else { b" " };
+        [blank, *word]
+    })
+}

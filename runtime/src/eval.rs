@@ -1,0 +1,684 @@
+//! Decisions on paths, permissions, grants and tools.
+//!
+//! A path decision: find the place that the request means, find the deepest
+//! mount that covers it by walking the tries of host directories, walk the
+//! automata of that mount's island over the rest of the path (they know hiding
+//! and `on` blocks), and judge each permission by the effective fields. All of
+//! it reads the table and the request only; the cost is linear in the path.
+
+use crate::decision::{Decision, Effect, Kind, MountId, Permission, Phase, Reason, RuleId, phases};
+use crate::format::{
+    Section, anchor, below, class, context, island, mount, node, path_cell, rule_cell, spaces, tool,
+};
+use crate::path::{MAX_PATH, Place, Segments, is_separator};
+use crate::table::{Automaton, Context, Record};
+use crate::validate::MAX_GROUPS;
+
+/// What a host knows about a session.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Session<'a> {
+    /// The phase that it is in.
+    pub phase: Phase,
+    /// The policy's base directory, absolute: where `./…` mounts are.
+    pub base: &'a [u8],
+    /// The home directory, absolute, where one is known.
+    pub home: Option<&'a [u8]>,
+    /// The working directory, absolute, where the session has one.
+    pub working_directory: Option<&'a [u8]>,
+    /// Directories of the policy's parameters, by name.
+    pub params: &'a [(&'a str, &'a [u8])],
+}
+
+/// The last match of one field over the automata of an island.
+#[derive(Clone, Copy, Default)]
+struct Last {
+    rank: u16,
+    value: u8,
+    depth: u8,
+    rule: Option<RuleId>,
+}
+
+impl Last {
+    #[inline]
+    fn take(&mut self, rank: u16, value: u8, depth: u8, rule: Option<RuleId>) {
+        if rank > self.rank {
+            *self = Last { rank, value, depth, rule };
+        }
+    }
+}
+
+/// What the automata say of a path.
+#[derive(Clone, Copy, Default)]
+struct Verdict {
+    hide: Last,
+    allow: Last,
+    ask: Last,
+    deny: Last,
+}
+
+impl Verdict {
+    fn add(&mut self, cell: Record<'_>) {
+        let rule = |k: usize| cell.rule(path_cell::RULES.saturating_add(k));
+        self.hide.take(cell.u16(path_cell::HIDE_RANK), cell.u8(path_cell::HIDE), 0, rule(0));
+        self.allow.take(
+            cell.u16(path_cell::ALLOW_RANK),
+            cell.u8(path_cell::ALLOW),
+            cell.u8(path_cell::ALLOW_DEPTH),
+            rule(3),
+        );
+        self.ask.take(
+            cell.u16(path_cell::ASK_RANK),
+            cell.u8(path_cell::ASK),
+            cell.u8(path_cell::ASK_DEPTH),
+            rule(6),
+        );
+        self.deny.take(
+            cell.u16(path_cell::DENY_RANK),
+            cell.u8(path_cell::DENY),
+            cell.u8(path_cell::DENY_DEPTH),
+            rule(9),
+        );
+    }
+
+    fn hidden(&self) -> bool {
+        self.hide.rank > 0 && self.hide.value == 1
+    }
+}
+
+/// The fields that hold for a path, with the rules that set them.
+#[derive(Clone, Copy)]
+struct Fields {
+    allow: (Permission, Option<RuleId>),
+    ask: (Permission, Option<RuleId>),
+    deny: (Permission, Option<RuleId>),
+}
+
+impl Fields {
+    /// Judges every permission asked for; the strictest counts.
+    fn judge(&self, phase: Phase, permissions: Permission) -> Decision {
+        let mut worst: Option<Decision> = None;
+        for (_, permission) in Permission::NAMES {
+            if !permissions.contains(permission) {
+                continue;
+            }
+            let (effect, reason, rule) = if self.deny.0.contains(permission) {
+                (Effect::Deny, Reason::Denied, self.deny.1)
+            } else if !self.allow.0.contains(permission) {
+                (Effect::Deny, Reason::NotGranted, self.allow.1)
+            } else if self.ask.0.contains(permission) {
+                (Effect::Ask, Reason::ApprovalRequired, self.ask.1)
+            } else {
+                (Effect::Allow, Reason::Granted, self.allow.1)
+            };
+            let (effect, reason) = phases::permission(phase, permission, (effect, reason));
+            let decision = Decision { effect, reason, mount: None, rule };
+            worst = Some(worst.map_or(decision, |w| w.stricter(decision)));
+        }
+        worst.unwrap_or(Decision::deny(Reason::Invalid))
+    }
+}
+
+/// A place with what finding it told already.
+struct Located<'a> {
+    place: Place<'a>,
+    /// The mount that the request addressed by slug or default.
+    addressed: Option<u32>,
+}
+
+impl<'a> Context<'a> {
+    /// The phases that the context admits.
+    #[must_use]
+    pub fn admits(&self, phase: Phase) -> bool {
+        self.record.u8(context::PHASES) & phase.bit() != 0
+    }
+
+    /// Whether the context has no mounts and limits no place.
+    #[must_use]
+    pub fn is_unconfined(&self) -> bool {
+        self.record.u8(context::FLAGS) & context::UNCONFINED != 0
+    }
+
+    /// The slug of a mount of this table.
+    #[must_use]
+    pub fn slug(&self, mount: MountId) -> &'a str {
+        let record = self.table.record(Section::Mounts, mount.0);
+        let length = usize::from(record.u8(mount::SLUG_LENGTH));
+        self.table.text(self.table.slice(record.u24(mount::SLUG), length))
+    }
+
+    /// Decides a path for a set of permissions. Reads no file system: links
+    /// are not followed.
+    pub fn path(&self, session: &Session<'_>, path: &[u8], permissions: Permission, kind: Kind) -> Decision {
+        if !self.admits(session.phase) {
+            return Decision::deny(Reason::Phase);
+        }
+        match self.locate(session, path) {
+            Ok(located) => self.decide(session, &located, permissions, kind),
+            Err(reason) => Decision::deny(reason),
+        }
+    }
+
+    /// The host path that a request means, lexically.
+    ///
+    /// # Errors
+    /// The reason of the denial: `invalid` or `outside`.
+    pub fn place<'s>(&self, session: &Session<'s>, path: &'s [u8]) -> Result<Place<'s>, Reason>
+    where
+        'a: 's,
+    {
+        self.locate(session, path).map(|l| l.place)
+    }
+
+    /// Decides a set of permissions with no path.
+    pub fn permission(&self, session: &Session<'_>, permissions: Permission) -> Decision {
+        if !self.admits(session.phase) {
+            return Decision::deny(Reason::Phase);
+        }
+        self.own_fields().judge(session.phase, permissions)
+    }
+
+    /// Whether the context holds a grant.
+    #[must_use]
+    pub fn holds(&self, grant: &str) -> bool {
+        self.table.symbol(spaces::GRANTS.saturating_add(self.index), grant.as_bytes()).is_some()
+    }
+
+    /// Decides a tool call: the tool rules, then the grants that the tool's
+    /// declaration and the request require.
+    pub fn tool(&self, session: &Session<'_>, name: &str, requires: &[&str]) -> Decision {
+        if !self.admits(session.phase) {
+            return Decision::deny(Reason::Phase);
+        }
+        if name.is_empty() || name.contains('\0') || !requires.iter().all(|k| is_grant_key(k)) {
+            return Decision::deny(Reason::Invalid);
+        }
+        let declared = self
+            .table
+            .symbol(spaces::TOOLS, name.as_bytes())
+            .map(|i| self.table.record(Section::Tools, i));
+        let ruled = self.tool_rules(session.phase, name, declared);
+        if ruled.effect == Effect::Deny && ruled.reason != Reason::Phase {
+            return ruled;
+        }
+        let held = |grant: &[u8]| {
+            self.table.symbol(spaces::GRANTS.saturating_add(self.index), grant).is_some()
+        };
+        let missing = declared
+            .is_some_and(|d| !self.table.strings(d, tool::REQUIRES).all(held))
+            || !requires.iter().all(|k| held(k.as_bytes()));
+        if missing { Decision::deny(Reason::GrantMissing) } else { ruled }
+    }
+
+    fn tool_rules(&self, phase: Phase, name: &str, declared: Option<Record<'a>>) -> Decision {
+        let mut effect = 3;
+        let mut rule = None;
+        for a in self.record.list(context::TOOLS) {
+            let automaton = self.table.automaton(a);
+            let cell = automaton.cell(automaton.walk(automaton.start(), name.as_bytes()));
+            if cell.u8(rule_cell::EFFECT) < effect {
+                effect = cell.u8(rule_cell::EFFECT);
+                rule = cell.rule(rule_cell::RULE);
+            }
+        }
+        let denied = effect == 0;
+        if effect == 3 {
+            // Without a block, tools are governed by grants alone.
+            effect = if self.record.u8(context::FLAGS) & context::HAS_TOOLS == 0 {
+                2
+            } else {
+                rule = self.record.rule(context::FIELD_RULES.saturating_add(15));
+                self.record.u8(context::TOOLS_OTHERWISE)
+            };
+        }
+        let written = match Effect::from_byte(effect).unwrap_or(Effect::Deny) {
+            Effect::Allow => (Effect::Allow, Reason::Granted),
+            Effect::Ask => (Effect::Ask, Reason::ApprovalRequired),
+            Effect::Deny if denied => (Effect::Deny, Reason::ToolDenied),
+            Effect::Deny => (Effect::Deny, Reason::ToolNotAllowed),
+        };
+        let flags = declared.map_or(0, |d| d.u8(tool::FLAGS));
+        let uses = Permission::from_bits_truncate(declared.map_or(0, |d| d.u8(tool::USES)));
+        let (effect, reason) = match (phase, written.0) {
+            (Phase::Plan, Effect::Allow | Effect::Ask) if flags & tool::READONLY == 0 => {
+                (Effect::Deny, Reason::Phase)
+            }
+            (Phase::AcceptEdits, Effect::Ask)
+                if flags & tool::DECLARES_USES != 0
+                    && Permission::READ.union(Permission::WRITE).contains(uses) =>
+            {
+                (Effect::Allow, Reason::Granted)
+            }
+            _ => phases::loose(phase, written),
+        };
+        Decision { effect, reason, mount: None, rule }
+    }
+
+    fn own_fields(&self) -> Fields {
+        let field = |at: usize, rule: usize| {
+            (
+                Permission::from_bits_truncate(self.record.u8(at)),
+                self.record.rule(context::FIELD_RULES.saturating_add(rule)),
+            )
+        };
+        Fields {
+            allow: field(context::ALLOW, 0),
+            ask: field(context::ASK, 3),
+            deny: field(context::DENY, 6),
+        }
+    }
+
+    fn anchor_path<'s>(&self, session: &Session<'s>, index: u32) -> Option<&'s [u8]> {
+        let record = self.table.record(Section::Anchors, index);
+        let path = match record.u8(anchor::KIND) {
+            anchor::ABSOLUTE => return Some(b"/"),
+            anchor::BASE => session.base,
+            anchor::HOME => session.home?,
+            _ => {
+                let name = self.table.param(record.u24(anchor::PARAM));
+                session.params.iter().find(|(n, _)| *n == name)?.1
+            }
+        };
+        path.starts_with(b"/").then_some(path)
+    }
+
+    fn mount_class(&self, mount: u32) -> (Record<'a>, Record<'a>) {
+        let record = self.table.record(Section::Mounts, mount);
+        let class = self.table.record(Section::MountClasses, u32::from(record.u16(mount::CLASS)));
+        (record, class)
+    }
+
+    fn directory(&self, mount: Record<'a>) -> &'a [u8] {
+        let length = usize::from(mount.u16(mount::DIRECTORY_LENGTH));
+        self.table.slice(mount.u24(mount::DIRECTORY), length)
+    }
+
+    fn locate<'s>(&self, session: &Session<'s>, path: &'s [u8]) -> Result<Located<'s>, Reason>
+    where
+        'a: 's,
+    {
+        if path.is_empty() || path.len() > MAX_PATH || path.contains(&0) {
+            return Err(Reason::Invalid);
+        }
+        let plain = |parts| {
+            let place = Place::new(parts).ok_or(Reason::Invalid)?;
+            Ok(Located { place, addressed: None })
+        };
+        let absolute = path.first().is_some_and(|&b| is_separator(b));
+        let unconfined = self.is_unconfined();
+        if let Some(rest) = path.strip_prefix(b"~") {
+            if rest.first().is_some_and(|&b| !is_separator(b)) {
+                return Err(Reason::Invalid);
+            }
+            let home = session.home.filter(|h| h.starts_with(b"/")).ok_or(Reason::Invalid)?;
+            return plain([home, b"", rest]);
+        }
+        let Some(root) = self.record.option(context::ROOT) else {
+            if !unconfined {
+                return Err(Reason::Outside);
+            }
+            if absolute {
+                return plain([b"", b"", path]);
+            }
+            if Segments::of_request(path).any(|s| s == b"..") {
+                return Err(Reason::Outside);
+            }
+            let Some(directory) = session.working_directory else {
+                let place = Place::new([b"", b"", path]).ok_or(Reason::Invalid)?;
+                return Ok(Located { place: place.relative(), addressed: None });
+            };
+            return plain([directory, b"", path]);
+        };
+        if absolute {
+            if self.lies_in_a_mount(session, path)? {
+                return plain([b"", b"", path]);
+            }
+        } else if let Some(directory) = session.working_directory {
+            return plain([directory, b"", path]);
+        }
+        let start = path.iter().position(|&b| !is_separator(b)).unwrap_or(path.len());
+        let from_name = path.get(start..).unwrap_or(&[]);
+        let end = from_name.iter().position(|&b| is_separator(b)).unwrap_or(from_name.len());
+        let (name, after) = from_name.split_at_checked(end).unwrap_or((from_name, b""));
+        let space = spaces::SLUGS.saturating_add(self.index);
+        let (mount, rest) = match self.table.symbol(space, name) {
+            Some(mount) => (mount, after),
+            None => (root, path),
+        };
+        let (record, class) = self.mount_class(mount);
+        let anchors = self.record.list(context::ANCHORS);
+        let anchor = anchors.start.saturating_add(u32::from(class.u8(class::ANCHOR)));
+        let anchor = self.anchor_path(session, anchor).ok_or(Reason::Invalid)?;
+        let place = Place::new([anchor, self.directory(record), rest]).ok_or(Reason::Invalid)?;
+        Ok(Located { place, addressed: Some(mount) })
+    }
+
+    /// Whether an absolute path literally lies inside some mount's directory.
+    fn lies_in_a_mount(&self, session: &Session<'_>, path: &[u8]) -> Result<bool, Reason> {
+        for index in self.record.list(context::ANCHORS) {
+            let anchor = self.anchor_path(session, index).ok_or(Reason::Invalid)?;
+            let mut segments = Segments::of_request(path);
+            if !Segments::of(anchor).all(|s| segments.next() == Some(s)) {
+                continue;
+            }
+            let mut at = self.table.record(Section::Anchors, index).u24(anchor::NODE);
+            loop {
+                if self.table.record(Section::Nodes, at).option(node::MOUNT).is_some() {
+                    return Ok(true);
+                }
+                match segments.next().and_then(|s| self.table.symbol(at, s)) {
+                    Some(child) => at = child,
+                    None => break,
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    fn decide(&self, session: &Session<'_>, at: &Located<'_>, permissions: Permission, kind: Kind) -> Decision {
+        if permissions.is_empty() {
+            return Decision::deny(Reason::Invalid);
+        }
+        let kind = match kind {
+            Kind::Unknown if at.place.directory => Kind::Directory,
+            // A file's name with a trailing separator says both; the stricter
+            // answer holds.
+            Kind::File if at.place.directory => Kind::Unknown,
+            kind => kind,
+        };
+        if self.is_unconfined() {
+            return self.decide_unconfined(session, &at.place, permissions, kind);
+        }
+        let mut best: Option<(u32, usize)> = None;
+        let mut below = below::FREE;
+        let anchors = self.record.list(context::ANCHORS);
+        let quick = at.addressed.filter(|_| anchors.len() == 1).zip(at.place.tail());
+        let mut quick_start = None;
+        if let Some((addressed, mut tail)) = quick {
+            // One trie only, and nothing climbs: go on below the mount.
+            let (record, _) = self.mount_class(addressed);
+            let (mount, exhausted) = self.descend(record.u24(mount::NODE), &mut tail, &mut below);
+            let _ = exhausted;
+            best = mount.map(|m| (m, 0));
+            quick_start = Some(addressed);
+        } else {
+            for index in anchors {
+                let Some(anchor) = self.anchor_path(session, index) else {
+                    return Decision::deny(Reason::Invalid);
+                };
+                let root = self.table.record(Section::Anchors, index).u24(anchor::NODE);
+                let mut segments = at.place.segments();
+                let mut depth = 0usize;
+                let mut outcome = Some(true);
+                for expected in Segments::of(anchor) {
+                    outcome = segments.next().map(|s| s == expected);
+                    if outcome != Some(true) {
+                        break;
+                    }
+                    depth = depth.saturating_add(1);
+                }
+                match outcome {
+                    Some(false) => continue,
+                    None => {
+                        // All of this trie lies below the place.
+                        below = below.min(self.table.record(Section::Nodes, root).u8(node::BELOW));
+                        if let Some(m) = self.table.record(Section::Nodes, root).option(node::MOUNT) {
+                            below = below.min(self.own_deletion(m));
+                        }
+                        continue;
+                    }
+                    Some(true) => {}
+                }
+                if let (Some(mount), _) = self.descend(root, &mut segments, &mut below) {
+                    let (record, _) = self.mount_class(mount);
+                    let depth = depth.saturating_add(Segments::of(self.directory(record)).count());
+                    if best.is_none_or(|(_, d)| depth > d) {
+                        best = Some((mount, depth));
+                    }
+                }
+            }
+        }
+        let Some((mount, _)) = best else {
+            return Decision::deny(Reason::Outside);
+        };
+        let decision = self.decide_in_mount(session, at, mount, quick_start, permissions, kind);
+        if below < below::FREE && permissions.contains(Permission::DELETE) {
+            let (effect, reason) = match below {
+                below::HIDDEN => (Effect::Deny, Reason::Hidden),
+                below::DENIED => (Effect::Deny, Reason::Denied),
+                below::NOT_GRANTED => (Effect::Deny, Reason::NotGranted),
+                _ => (Effect::Ask, Reason::ApprovalRequired),
+            };
+            let (effect, reason) = phases::permission(session.phase, Permission::DELETE, (effect, reason));
+            if effect < decision.effect {
+                return Decision { effect, reason, mount: decision.mount, rule: None };
+            }
+        }
+        decision
+    }
+
+    /// Walks a trie as far as it goes: the deepest mount, and what deleting
+    /// meets below if the path ends inside the trie.
+    fn descend<'p>(
+        &self,
+        mut at: u32,
+        segments: &mut impl Iterator<Item = &'p [u8]>,
+        below: &mut u8,
+    ) -> (Option<u32>, bool) {
+        loop {
+            let record = self.table.record(Section::Nodes, at);
+            let mount = record.option(node::MOUNT);
+            let Some(segment) = segments.next() else {
+                *below = (*below).min(record.u8(node::BELOW));
+                return (mount, true);
+            };
+            match self.table.symbol(at, segment) {
+                Some(child) => at = child,
+                None => return (mount, false),
+            }
+        }
+    }
+
+    /// What deleting the mount's own directory meets: its parent node's class
+    /// holds it, but the root of a trie has no parent, so it is worked out.
+    fn own_deletion(&self, mount: u32) -> u8 {
+        let (_, class) = self.mount_class(mount);
+        let delete = |at: usize| Permission::from_bits_truncate(class.u8(at)).contains(Permission::DELETE);
+        if delete(class::DENY) {
+            below::DENIED
+        } else if !delete(class::ALLOW) {
+            below::NOT_GRANTED
+        } else if delete(class::ASK) {
+            below::ASK
+        } else {
+            below::FREE
+        }
+    }
+
+    fn decide_in_mount(
+        &self,
+        session: &Session<'_>,
+        at: &Located<'_>,
+        mount: u32,
+        quick: Option<u32>,
+        permissions: Permission,
+        kind: Kind,
+    ) -> Decision {
+        let (_, class) = self.mount_class(mount);
+        let fields = |verdict: &Verdict| self.effective(class, verdict);
+        let judge = |verdict: &Verdict| {
+            if verdict.hidden() {
+                return Decision {
+                    effect: Effect::Deny,
+                    reason: Reason::Hidden,
+                    mount: Some(MountId(mount)),
+                    rule: verdict.hide.rule,
+                };
+            }
+            Decision { mount: Some(MountId(mount)), ..fields(verdict).judge(session.phase, permissions) }
+        };
+        let Some(island) = class.option(class::ISLAND) else {
+            return judge(&Verdict::default());
+        };
+        let top = class.u24(class::TOP);
+        let (top_record, _) = self.mount_class(top);
+        let walked = match (quick, at.place.tail()) {
+            // Addressed below the same top-level mount: its own directory, then
+            // the rest, and nothing to skip.
+            (Some(addressed), Some(tail)) if self.mount_class(addressed).1.u24(class::TOP) == top => {
+                let skip = Segments::of(self.directory(top_record)).count();
+                let own = Segments::of(self.directory(self.mount_class(addressed).0)).skip(skip);
+                self.walk(island, own.chain(tail))
+            }
+            _ => {
+                let anchors = self.record.list(context::ANCHORS);
+                let anchor = anchors.start.saturating_add(u32::from(class.u8(class::ANCHOR)));
+                let Some(anchor) = self.anchor_path(session, anchor) else {
+                    return Decision::deny(Reason::Invalid);
+                };
+                let skip = Segments::of(anchor)
+                    .chain(Segments::of(self.directory(top_record)))
+                    .count();
+                self.walk(island, at.place.segments().skip(skip))
+            }
+        };
+        both(kind, &walked, judge)
+    }
+
+    fn effective(&self, class: Record<'a>, verdict: &Verdict) -> Fields {
+        let depth = class.u8(class::DEPTH);
+        let field = |at: usize, rule: usize, needs: u8, last: &Last| {
+            if last.rank > 0 && last.depth >= needs {
+                (Permission::from_bits_truncate(last.value), last.rule)
+            } else {
+                (
+                    Permission::from_bits_truncate(class.u8(at)),
+                    class.rule(class::RULES.saturating_add(rule)),
+                )
+            }
+        };
+        Fields {
+            // A grant is never inherited: only the mount's own blocks count.
+            allow: field(class::ALLOW, 0, depth, &verdict.allow),
+            ask: field(class::ASK, 3, class.u8(class::ASK_DEPTH), &verdict.ask),
+            deny: field(class::DENY, 6, class.u8(class::DENY_DEPTH), &verdict.deny),
+        }
+    }
+
+    fn decide_unconfined(
+        &self,
+        session: &Session<'_>,
+        place: &Place<'_>,
+        permissions: Permission,
+        kind: Kind,
+    ) -> Decision {
+        let fields = self.own_fields();
+        let judge = |verdict: &Verdict| {
+            if verdict.hidden() {
+                let rule = verdict.hide.rule;
+                return Decision { effect: Effect::Deny, reason: Reason::Hidden, mount: None, rule };
+            }
+            fields.judge(session.phase, permissions)
+        };
+        let Some(island) = self.record.option(context::ISLAND) else {
+            return judge(&Verdict::default());
+        };
+        // The list is read from the file system's root, and from the working
+        // directory for what lies in it; the stricter reading holds.
+        let decision = both(kind, &self.walk(island, place.segments()), judge);
+        if let Some(directory) = session.working_directory {
+            let mut rest = place.segments();
+            if Segments::of(directory).all(|s| rest.next() == Some(s)) {
+                return decision.stricter(both(kind, &self.walk(island, rest), judge));
+            }
+        }
+        decision
+    }
+
+    /// Walks an island's automata over path segments below its top: what they
+    /// say of the path as a file and as a directory.
+    fn walk<'p>(&self, index: u32, segments: impl Iterator<Item = &'p [u8]> + Clone) -> Walked {
+        let record = self.table.record(Section::Islands, index);
+        let automata = record.list(island::AUTOMATA);
+        let mut walked = Walked { file: Verdict::default(), directory: Verdict::default() };
+        if record.u8(island::FLAGS) & island::LOCKSTEP != 0 {
+            return self.walk_in_step(automata, segments);
+        }
+        for a in automata {
+            let automaton = self.table.automaton(a);
+            let (file, directory) = walk_segments(&automaton, automaton.start(), segments.clone());
+            walked.file.add(automaton.cell(file));
+            walked.directory.add(automaton.cell(directory));
+        }
+        walked
+    }
+
+    /// As [`Self::walk`], looking at every directory whether it is hidden.
+    fn walk_in_step<'p>(
+        &self,
+        automata: core::ops::Range<u32>,
+        segments: impl Iterator<Item = &'p [u8]>,
+    ) -> Walked {
+        let mut states = [0u32; MAX_GROUPS];
+        for (state, a) in states.iter_mut().zip(automata.clone()) {
+            *state = self.table.automaton(a).start();
+        }
+        let mut walked = Walked { file: Verdict::default(), directory: Verdict::default() };
+        for (state, a) in states.iter().zip(automata.clone()) {
+            walked.directory.add(self.table.automaton(a).cell(*state));
+            walked.file = walked.directory;
+        }
+        for segment in segments {
+            if walked.directory.hidden() {
+                return Walked { file: walked.directory, directory: walked.directory };
+            }
+            walked = Walked { file: Verdict::default(), directory: Verdict::default() };
+            for (state, a) in states.iter_mut().zip(automata.clone()) {
+                let automaton = self.table.automaton(a);
+                let file = automaton.walk(*state, segment);
+                *state = automaton.walk(file, b"/");
+                walked.file.add(automaton.cell(file));
+                walked.directory.add(automaton.cell(*state));
+            }
+        }
+        walked
+    }
+}
+
+struct Walked {
+    file: Verdict,
+    directory: Verdict,
+}
+
+/// States after the last segment, and after the `/` behind it.
+#[inline]
+fn walk_segments<'p>(
+    automaton: &Automaton<'_>,
+    start: u32,
+    segments: impl Iterator<Item = &'p [u8]>,
+) -> (u32, u32) {
+    let (mut file, mut directory) = (start, start);
+    for segment in segments {
+        if automaton.is_absorbing(directory) {
+            return (directory, directory);
+        }
+        file = automaton.walk(directory, segment);
+        directory = automaton.walk(file, b"/");
+    }
+    (file, directory)
+}
+
+fn both(kind: Kind, walked: &Walked, judge: impl Fn(&Verdict) -> Decision) -> Decision {
+    match kind {
+        Kind::File => judge(&walked.file),
+        Kind::Directory => judge(&walked.directory),
+        Kind::Unknown => judge(&walked.file).stricter(judge(&walked.directory)),
+    }
+}
+
+/// Whether a text is `namespace:name`, both parts there.
+#[must_use]
+pub(crate) fn is_grant_key(key: &str) -> bool {
+    key.split_once(':')
+        .is_some_and(|(namespace, name)| !namespace.is_empty() && !name.is_empty() && !name.contains(':'))
+        && !key.contains('\0')
+}

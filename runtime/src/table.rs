@@ -1,0 +1,413 @@
+//! The table as a reader sees it: records by number, strings, symbols, automata.
+//!
+//! All reads are total: out of range they give an empty record, whose fields
+//! are 0, which is a denial everywhere. Validation at load makes that case
+//! unreachable, so there is one reader and no unchecked twin.
+
+use crate::decision::RuleId;
+use crate::error::TableError;
+use crate::format::{
+    self, FLAG_DEBUG, NONE24, SECTIONS, Section, automaton, context, hash, rule_text, spaces,
+    string, symbol,
+};
+use crate::validate;
+
+/// A validated table over borrowed bytes. Copying it copies references.
+#[derive(Clone, Copy)]
+pub struct Table<'a> {
+    bytes: &'a [u8],
+    sections: [&'a [u8]; SECTIONS],
+}
+
+/// Sizes of a table's parts, for `inspect` and statistics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableParts {
+    /// The section.
+    pub section: Section,
+    /// Its bytes.
+    pub bytes: usize,
+    /// Its records (bytes for blobs).
+    pub records: usize,
+}
+
+/// Where a rule of a policy stands, from the debug sections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RuleText<'a> {
+    /// File name.
+    pub file: &'a str,
+    /// Line, from 1.
+    pub line: u32,
+    /// The rule as written.
+    pub text: &'a str,
+}
+
+impl core::fmt::Debug for Table<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Table").field("bytes", &self.bytes.len()).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Table<'a> {
+    /// Reads a table in place, after checking all of it: header, length, digest,
+    /// directory, then every record in section order. Linear in the size; no
+    /// allocation.
+    ///
+    /// # Errors
+    /// A [`TableError`] that says what is wrong; never a panic.
+    pub fn from_bytes(bytes: &'a [u8]) -> Result<Table<'a>, TableError> {
+        let sections = validate::sections(bytes)?;
+        let table = Table { bytes, sections };
+        validate::records(&table)?;
+        Ok(table)
+    }
+
+    /// The context of this name.
+    #[must_use]
+    pub fn context(&self, name: &str) -> Option<Context<'a>> {
+        let index = self.symbol(spaces::CONTEXTS, name.as_bytes())?;
+        Some(Context { table: *self, index, record: self.record(Section::Contexts, index) })
+    }
+
+    /// All contexts, in the order of the policy.
+    pub fn contexts(&self) -> impl Iterator<Item = Context<'a>> + use<'a> {
+        let table = *self;
+        (0..table.count(Section::Contexts)).map(move |index| Context {
+            table,
+            index,
+            record: table.record(Section::Contexts, index),
+        })
+    }
+
+    /// The digest that identifies the table.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        self.bytes.get(format::DIGEST).and_then(|d| d.try_into().ok()).unwrap_or([0; 32])
+    }
+
+    /// All bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Whether it knows where its rules stand.
+    #[must_use]
+    pub fn has_debug_info(&self) -> bool {
+        Record(self.bytes).u32(48) & FLAG_DEBUG != 0
+    }
+
+    /// Names of the parameters that binding needs.
+    pub fn params(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        let table = *self;
+        (0..table.count(Section::Params)).map(move |i| table.param(i))
+    }
+
+    /// Sizes of all sections, in file order.
+    pub fn parts(&self) -> impl Iterator<Item = TableParts> + use<'a> {
+        let sections = self.sections;
+        Section::ALL.into_iter().zip(sections).map(|(section, data)| TableParts {
+            section,
+            bytes: data.len(),
+            records: data.len().checked_div(section.record()).unwrap_or(0),
+        })
+    }
+
+    /// Where a rule stands.
+    #[must_use]
+    pub fn rule(&self, rule: RuleId) -> Option<RuleText<'a>> {
+        if rule.0 >= self.count(Section::RuleTexts) {
+            return None;
+        }
+        let record = self.record(Section::RuleTexts, rule.0);
+        let file = self.record(Section::Files, u32::from(record.u16(rule_text::FILE)));
+        Some(RuleText {
+            file: self.text(self.string(file, 0)),
+            line: record.u32(rule_text::LINE),
+            text: self.text(self.string(record, rule_text::TEXT)),
+        })
+    }
+
+    pub(crate) fn param(&self, index: u32) -> &'a str {
+        self.text(self.string(self.record(Section::Params, index), 0))
+    }
+
+    pub(crate) fn section(&self, section: Section) -> &'a [u8] {
+        self.sections.get(section as usize).copied().unwrap_or(&[])
+    }
+
+    pub(crate) fn count(&self, section: Section) -> u32 {
+        let records = self.section(section).len().checked_div(section.record()).unwrap_or(0);
+        u32::try_from(records).unwrap_or(0)
+    }
+
+    #[inline]
+    pub(crate) fn record(&self, section: Section, index: u32) -> Record<'a> {
+        let size = section.record();
+        let start = (index as usize).saturating_mul(size);
+        let data = self.section(section).get(start..).and_then(|d| d.get(..size));
+        Record(data.unwrap_or(&[]))
+    }
+
+    #[inline]
+    pub(crate) fn slice(&self, offset: u32, length: usize) -> &'a [u8] {
+        let strings = self.section(Section::Strings);
+        strings.get(offset as usize..).and_then(|s| s.get(..length)).unwrap_or(&[])
+    }
+
+    pub(crate) fn string(&self, record: Record<'a>, field: usize) -> &'a [u8] {
+        let length = record.u16(field.saturating_add(string::LENGTH));
+        self.slice(record.u24(field), usize::from(length))
+    }
+
+    pub(crate) fn text(&self, bytes: &'a [u8]) -> &'a str {
+        core::str::from_utf8(bytes).unwrap_or("")
+    }
+
+    /// The strings of a list field.
+    pub(crate) fn strings(
+        &self,
+        record: Record<'a>,
+        field: usize,
+    ) -> impl Iterator<Item = &'a [u8]> + Clone + use<'a> {
+        let table = *self;
+        record.list(field).map(move |i| table.string(table.record(Section::StringLists, i), 0))
+    }
+
+    /// Looks a key up. Cost: a hash of the key, then on average two tags and
+    /// one comparison.
+    #[inline]
+    pub(crate) fn symbol(&self, space: u32, key: &[u8]) -> Option<u32> {
+        if key.len() > 255 {
+            return None;
+        }
+        let buckets = self.section(Section::Buckets);
+        let count = (buckets.len() / 4).checked_sub(1)? as u64;
+        let hash = hash(space, key);
+        #[allow(clippy::cast_possible_truncation, reason = "the top byte")]
+        let tag = (hash >> 56) as u8;
+        let bucket = u32::try_from(hash.checked_rem(count)?).ok()?;
+        let starts = Record(buckets);
+        let at = (bucket as usize).saturating_mul(4);
+        let (first, end) = (starts.u32(at), starts.u32(at.saturating_add(4)));
+        for index in first..end {
+            let entry = self.record(Section::Symbols, index);
+            if entry.u8(symbol::TAG) == tag
+                && entry.u24(symbol::SPACE) == space
+                && usize::from(entry.u8(symbol::LENGTH)) == key.len()
+                && self.slice(entry.u24(symbol::TEXT), key.len()) == key
+            {
+                return Some(entry.u24(symbol::VALUE));
+            }
+        }
+        None
+    }
+
+    pub(crate) fn automaton(&self, index: u32) -> Automaton<'a> {
+        Automaton::new(self.record(Section::Automata, index), self.section(Section::AutomataData))
+    }
+}
+
+/// One context of a table: who asks.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    pub(crate) table: Table<'a>,
+    pub(crate) index: u32,
+    pub(crate) record: Record<'a>,
+}
+
+impl core::fmt::Debug for Context<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Context").field("name", &self.name()).finish_non_exhaustive()
+    }
+}
+
+/// A slice read as fields; total.
+#[derive(Clone, Copy)]
+pub(crate) struct Record<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Record<'a> {
+    #[inline]
+    pub(crate) fn u8(self, at: usize) -> u8 {
+        self.0.get(at).copied().unwrap_or(0)
+    }
+
+    #[inline]
+    pub(crate) fn u16(self, at: usize) -> u16 {
+        self.array(at).map_or(0, u16::from_le_bytes)
+    }
+
+    #[inline]
+    pub(crate) fn u24(self, at: usize) -> u32 {
+        self.array(at).map_or(0, |[a, b, c]: [u8; 3]| u32::from_le_bytes([a, b, c, 0]))
+    }
+
+    #[inline]
+    pub(crate) fn u32(self, at: usize) -> u32 {
+        self.array(at).map_or(0, u32::from_le_bytes)
+    }
+
+    #[inline]
+    fn array<const N: usize>(self, at: usize) -> Option<[u8; N]> {
+        self.0.get(at..)?.first_chunk().copied()
+    }
+
+    /// A `u24` that may be none.
+    pub(crate) fn option(self, at: usize) -> Option<u32> {
+        Some(self.u24(at)).filter(|&v| v != NONE24)
+    }
+
+    /// A list field: indices into another section.
+    pub(crate) fn list(self, at: usize) -> core::ops::Range<u32> {
+        let first = self.u24(at);
+        first..first.saturating_add(self.u24(at.saturating_add(3)))
+    }
+
+    pub(crate) fn rule(self, at: usize) -> Option<RuleId> {
+        self.option(at).map(RuleId)
+    }
+}
+
+/// A deterministic automaton, ready to walk.
+#[derive(Clone, Copy)]
+pub struct Automaton<'a> {
+    map: &'a [u8; 256],
+    data: &'a [u8],
+    rows: &'a [u8],
+    comb: &'a [u8],
+    classes: u32,
+    states: u32,
+    start: u32,
+    absorbing: u32,
+    wide: bool,
+    displaced: bool,
+    labels: usize,
+    cells: usize,
+    cell_size: usize,
+}
+
+impl<'a> Automaton<'a> {
+    fn new(record: Record<'a>, data: &'a [u8]) -> Automaton<'a> {
+        static NO_MAP: [u8; 256] = [0; 256];
+        let part = |field: usize| data.get(record.u32(field) as usize..).unwrap_or(&[]);
+        let rows = part(automaton::ROWS);
+        let wide = record.u8(automaton::WIDTH) == 4;
+        let width = if wide { 4 } else { 2 };
+        let states = record.u32(automaton::STATES);
+        let displaced = record.u8(automaton::LAYOUT) == automaton::DISPLACED;
+        let fixed = (states as usize).saturating_mul(4usize.saturating_add(width));
+        Automaton {
+            map: part(automaton::MAP).first_chunk().unwrap_or(&NO_MAP),
+            data,
+            rows,
+            comb: if displaced { rows.get(fixed..).unwrap_or(&[]) } else { &[] },
+            classes: u32::from(record.u16(automaton::CLASSES)),
+            states,
+            start: record.u32(automaton::START),
+            absorbing: record.u32(automaton::ABSORBING),
+            wide,
+            displaced,
+            labels: record.u32(automaton::LABELS) as usize,
+            cells: record.u32(automaton::CELLS) as usize,
+            cell_size: usize::from(record.u8(automaton::CELL_SIZE)),
+        }
+    }
+
+    /// The state before any input.
+    #[must_use]
+    pub fn start(&self) -> u32 {
+        self.start
+    }
+
+    /// Whether no input leads out of `state`.
+    #[inline]
+    #[must_use]
+    pub fn is_absorbing(&self, state: u32) -> bool {
+        state < self.absorbing
+    }
+
+    #[inline]
+    fn number(&self, bytes: &[u8], index: u32) -> u32 {
+        if self.wide {
+            Record(bytes).u32((index as usize).saturating_mul(4))
+        } else {
+            u32::from(Record(bytes).u16((index as usize).saturating_mul(2)))
+        }
+    }
+
+    /// The state after one byte.
+    #[inline]
+    #[must_use]
+    pub fn step(&self, state: u32, byte: u8) -> u32 {
+        let class = u32::from(self.map.get(usize::from(byte)).copied().unwrap_or(0));
+        if !self.displaced {
+            return self.number(self.rows, state.saturating_mul(self.classes).saturating_add(class));
+        }
+        let base = Record(self.rows).u32((state as usize).saturating_mul(4));
+        let slot = base.saturating_add(class).saturating_mul(2);
+        if self.number(self.comb, slot) == state {
+            self.number(self.comb, slot.saturating_add(1))
+        } else {
+            let defaults = self.rows.get((self.states as usize).saturating_mul(4)..).unwrap_or(&[]);
+            self.number(defaults, state)
+        }
+    }
+
+    /// The state after all bytes; stops early where none can matter.
+    #[inline]
+    #[must_use]
+    pub fn walk(&self, mut state: u32, bytes: &[u8]) -> u32 {
+        for &byte in bytes {
+            if self.is_absorbing(state) {
+                break;
+            }
+            state = self.step(state, byte);
+        }
+        state
+    }
+
+    /// The cell of a state.
+    #[inline]
+    pub(crate) fn cell(&self, state: u32) -> Record<'a> {
+        let at = self.labels.saturating_add((state as usize).saturating_mul(2));
+        let label = usize::from(Record(self.data).u16(at));
+        let start = self.cells.saturating_add(label.saturating_mul(self.cell_size));
+        let cell = self.data.get(start..).and_then(|d| d.get(..self.cell_size));
+        Record(cell.unwrap_or(&[]))
+    }
+}
+
+impl<'a> Context<'a> {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &'a str {
+        self.table.text(self.table.string(self.record, context::NAME))
+    }
+
+    /// The table it is of.
+    #[must_use]
+    pub fn table(&self) -> Table<'a> {
+        self.table
+    }
+
+    /// The grants that it holds, in the policy's order.
+    pub fn grants(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        let table = self.table;
+        table.strings(self.record, context::GRANTS).map(move |s| table.text(s))
+    }
+
+    /// The contexts whose requests it may approve, as a manager.
+    pub fn approves(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        let table = self.table;
+        table.strings(self.record, context::APPROVES).map(move |s| table.text(s))
+    }
+
+    /// Names that a command may assign before it runs.
+    pub fn env(&self) -> impl Iterator<Item = &'a [u8]> + Clone + use<'a> {
+        self.table.strings(self.record, context::ENV)
+    }
+
+    /// Programs through which `allow` and `ask` rules reach.
+    pub fn wrappers(&self) -> impl Iterator<Item = &'a [u8]> + Clone + use<'a> {
+        self.table.strings(self.record, context::WRAPPERS)
+    }
+}

@@ -1,0 +1,426 @@
+//! The checks at load, in file order: header, length, digest, directory, then
+//! every record of every section. After them each number that a record holds
+//! names something that exists, so that no read leaves its section and every
+//! state that an automaton reaches has a row. Linear in the size.
+
+use crate::digest::blake3;
+use crate::error::TableError;
+use crate::format::{
+    DIGEST, DIRECTORY_ENTRY, HEADER, MAGIC, NONE24, SECTIONS, Section, VERSION, anchor, automaton,
+    below, class, context, hole, island, list, mount, node, path_cell, rule, rule_cell, rule_text,
+    spaces, string, symbol, tool,
+};
+use crate::table::{Record, Table};
+
+/// Automata that one island may have: their states stand in an array while a
+/// path is walked.
+pub(crate) const MAX_GROUPS: usize = 64;
+
+/// The digest that belongs into the header of these bytes.
+#[must_use]
+pub(crate) fn digest(bytes: &[u8]) -> [u8; 32] {
+    let head = blake3(bytes.get(..DIGEST.start).unwrap_or(&[]));
+    let body = blake3(bytes.get(DIGEST.end..).unwrap_or(&[]));
+    let mut both = [0u8; 64];
+    for (to, from) in both.iter_mut().zip(head.iter().chain(&body)) {
+        *to = *from;
+    }
+    blake3(&both)
+}
+
+/// Checks what precedes the records and cuts the sections out.
+pub(crate) fn sections(bytes: &[u8]) -> Result<[&[u8]; SECTIONS], TableError> {
+    let header = Record(bytes);
+    if !bytes.starts_with(&MAGIC) {
+        let enough = bytes.len() >= HEADER;
+        return Err(if enough || !MAGIC.starts_with(bytes.get(..8).unwrap_or(bytes)) {
+            TableError::NotATable
+        } else {
+            TableError::TooShort { length: bytes.len() }
+        });
+    }
+    if bytes.len() < HEADER {
+        return Err(TableError::TooShort { length: bytes.len() });
+    }
+    let found = header.u32(8);
+    if found != VERSION {
+        return Err(TableError::Version { found, expected: VERSION });
+    }
+    let stated = header.u32(12);
+    if stated as usize != bytes.len() {
+        return Err(TableError::Length { stated, actual: bytes.len() });
+    }
+    if bytes.get(DIGEST) != Some(&digest(bytes)[..]) {
+        return Err(TableError::Digest);
+    }
+    let malformed = |index: usize, what| TableError::Malformed {
+        section: "directory",
+        index: u32::try_from(index).unwrap_or(u32::MAX),
+        what,
+    };
+    if header.u32(52) as usize != SECTIONS {
+        return Err(malformed(0, "another count of sections than this version has"));
+    }
+    let mut sections: [&[u8]; SECTIONS] = [&[]; SECTIONS];
+    let mut end = HEADER.saturating_add(SECTIONS.saturating_mul(DIRECTORY_ENTRY));
+    for (index, (slot, kind)) in sections.iter_mut().zip(Section::ALL).enumerate() {
+        let at = HEADER.saturating_add(index.saturating_mul(DIRECTORY_ENTRY));
+        let start = header.u32(at) as usize;
+        let length = header.u32(at.saturating_add(4)) as usize;
+        if start != end {
+            return Err(malformed(index, "the section does not begin where the last one ends"));
+        }
+        end = start.saturating_add(length);
+        *slot = bytes.get(start..end).ok_or_else(|| malformed(index, "the section ends after the file"))?;
+        if length.checked_rem(kind.record()) != Some(0) {
+            return Err(malformed(index, "the section is no whole number of records"));
+        }
+    }
+    if end != bytes.len() {
+        return Err(malformed(SECTIONS, "bytes after the last section"));
+    }
+    Ok(sections)
+}
+
+type Check = Result<(), &'static str>;
+
+/// Checks every record of every section.
+pub(crate) fn records(table: &Table<'_>) -> Result<(), TableError> {
+    let checks: [(Section, fn(&Table<'_>, Record<'_>) -> Check); 14] = [
+        (Section::Symbols, symbols),
+        (Section::Contexts, contexts),
+        (Section::Anchors, anchors),
+        (Section::Nodes, nodes),
+        (Section::Mounts, mounts),
+        (Section::MountClasses, classes),
+        (Section::Islands, islands),
+        (Section::Automata, automata),
+        (Section::Rules, rules),
+        (Section::Holes, holes),
+        (Section::StringLists, any_string),
+        (Section::Tools, tools),
+        (Section::Params, text_string),
+        (Section::Files, text_string),
+    ];
+    buckets(table)?;
+    for (section, check) in checks {
+        for index in 0..table.count(section) {
+            check(table, table.record(section, index)).map_err(|what| TableError::Malformed {
+                section: section.name(),
+                index,
+                what,
+            })?;
+        }
+    }
+    for index in 0..table.count(Section::RuleTexts) {
+        rule_texts(table, table.record(Section::RuleTexts, index)).map_err(|what| {
+            TableError::Malformed { section: Section::RuleTexts.name(), index, what }
+        })?;
+    }
+    Ok(())
+}
+
+fn ensure(condition: bool, what: &'static str) -> Check {
+    if condition { Ok(()) } else { Err(what) }
+}
+
+fn in_section(table: &Table<'_>, section: Section, index: u32) -> Check {
+    ensure(index < table.count(section), "a reference to a record that does not exist")
+}
+
+fn optional(table: &Table<'_>, section: Section, index: u32) -> Check {
+    if index == NONE24 { Ok(()) } else { in_section(table, section, index) }
+}
+
+/// Every rule number must exist, in a table with debug sections or none.
+fn rule_number(table: &Table<'_>, record: Record<'_>, at: usize) -> Check {
+    optional(table, Section::RuleTexts, record.u24(at))
+}
+
+fn list_in(table: &Table<'_>, section: Section, record: Record<'_>, at: usize) -> Check {
+    debug_assert_eq!(list::SIZE, 6);
+    ensure(record.list(at).end <= table.count(section), "a list that ends after its section")
+}
+
+fn span_in(table: &Table<'_>, offset: u32, length: usize) -> Check {
+    let end = (offset as usize).saturating_add(length);
+    ensure(end <= table.section(Section::Strings).len(), "a string that ends after `strings`")
+}
+
+fn bytes_at(table: &Table<'_>, record: Record<'_>, at: usize) -> Check {
+    span_in(table, record.u24(at), usize::from(record.u16(at.saturating_add(string::LENGTH))))
+}
+
+fn text_at(table: &Table<'_>, record: Record<'_>, at: usize) -> Check {
+    bytes_at(table, record, at)?;
+    let length = usize::from(record.u16(at.saturating_add(string::LENGTH)));
+    ensure(
+        core::str::from_utf8(table.slice(record.u24(at), length)).is_ok(),
+        "a name that is not UTF-8",
+    )
+}
+
+fn any_string(table: &Table<'_>, record: Record<'_>) -> Check {
+    bytes_at(table, record, 0)
+}
+
+fn text_string(table: &Table<'_>, record: Record<'_>) -> Check {
+    text_at(table, record, 0)
+}
+
+fn permissions(byte: u8) -> Check {
+    ensure(byte <= 15, "a permission that does not exist")
+}
+
+fn effect(byte: u8) -> Check {
+    ensure(byte <= 2, "an effect that does not exist")
+}
+
+fn buckets(table: &Table<'_>) -> Result<(), TableError> {
+    let starts = Record(table.section(Section::Buckets));
+    let mut last = 0;
+    let count = table.count(Section::Buckets);
+    for index in 0..count {
+        let start = starts.u32((index as usize).saturating_mul(4));
+        let first_is_zero = index > 0 || start == 0;
+        if start < last || start > table.count(Section::Symbols) || !first_is_zero {
+            let what = "bucket starts that do not grow from 0";
+            return Err(TableError::Malformed { section: Section::Buckets.name(), index, what });
+        }
+        last = start;
+    }
+    if last == table.count(Section::Symbols) && count >= 2 {
+        return Ok(());
+    }
+    let what = "buckets that do not cover the symbols";
+    Err(TableError::Malformed { section: Section::Buckets.name(), index: count, what })
+}
+
+fn symbols(table: &Table<'_>, r: Record<'_>) -> Check {
+    span_in(table, r.u24(symbol::TEXT), usize::from(r.u8(symbol::LENGTH)))?;
+    let (space, value) = (r.u24(symbol::SPACE), r.u24(symbol::VALUE));
+    match space {
+        spaces::CONTEXTS => in_section(table, Section::Contexts, value),
+        spaces::TOOLS => in_section(table, Section::Tools, value),
+        _ if space >= spaces::GRANTS => in_section(table, Section::Contexts, space.saturating_sub(spaces::GRANTS)),
+        _ if space >= spaces::SLUGS => {
+            in_section(table, Section::Contexts, space.saturating_sub(spaces::SLUGS))?;
+            let owner = table.record(Section::Contexts, space.saturating_sub(spaces::SLUGS));
+            ensure(owner.list(context::MOUNTS).contains(&value), "a slug of another context's mount")
+        }
+        _ => {
+            in_section(table, Section::Nodes, space)?;
+            in_section(table, Section::Nodes, value)?;
+            ensure(value > space, "a trie that does not descend")
+        }
+    }
+}
+
+fn contexts(table: &Table<'_>, r: Record<'_>) -> Check {
+    text_at(table, r, context::NAME)?;
+    ensure(r.u8(context::PHASES) < 32, "a phase that does not exist")?;
+    ensure(r.u8(context::FLAGS) < 8, "a flag that does not exist")?;
+    for at in [context::ALLOW, context::ASK, context::DENY] {
+        permissions(r.u8(at))?;
+    }
+    for at in [context::OTHERWISE, context::OPAQUE, context::TOOLS_OTHERWISE] {
+        effect(r.u8(at))?;
+    }
+    list_in(table, Section::Anchors, r, context::ANCHORS)?;
+    list_in(table, Section::Mounts, r, context::MOUNTS)?;
+    let root = r.u24(context::ROOT);
+    ensure(
+        if r.list(context::MOUNTS).is_empty() { root == NONE24 } else { r.list(context::MOUNTS).contains(&root) },
+        "mounts without a root",
+    )?;
+    // The class of a mount counts anchors in its context's list.
+    let anchors = r.list(context::ANCHORS).len();
+    for m in r.list(context::MOUNTS) {
+        let class = table.record(Section::Mounts, m).u16(mount::CLASS);
+        let class_record = table.record(Section::MountClasses, u32::from(class));
+        ensure(usize::from(class_record.u8(class::ANCHOR)) < anchors, "a mount without an anchor")?;
+        ensure(r.list(context::MOUNTS).contains(&class_record.u24(class::TOP)), "a top-level mount of another context")?;
+    }
+    optional(table, Section::Islands, r.u24(context::ISLAND))?;
+    if let Some(i) = r.option(context::ISLAND) {
+        cells_of(table, table.record(Section::Islands, i), island::AUTOMATA, path_cell::SIZE)?;
+    }
+    for at in [context::WORDS, context::TEXTS, context::TOOLS] {
+        list_in(table, Section::Automata, r, at)?;
+        cells_of(table, r, at, rule_cell::SIZE)?;
+    }
+    list_in(table, Section::Rules, r, context::RULES)?;
+    for at in [context::ENV, context::WRAPPERS, context::APPROVES, context::GRANTS] {
+        list_in(table, Section::StringLists, r, at)?;
+    }
+    for k in 0..6usize {
+        rule_number(table, r, context::FIELD_RULES.saturating_add(k.saturating_mul(3)))?;
+    }
+    Ok(())
+}
+
+fn cells_of(table: &Table<'_>, r: Record<'_>, at: usize, size: usize) -> Check {
+    for a in r.list(at) {
+        let record = table.record(Section::Automata, a);
+        ensure(
+            usize::from(record.u8(automaton::CELL_SIZE)) == size,
+            "an automaton over something else",
+        )?;
+    }
+    Ok(())
+}
+
+fn anchors(table: &Table<'_>, r: Record<'_>) -> Check {
+    in_section(table, Section::Nodes, r.u24(anchor::NODE))?;
+    match r.u8(anchor::KIND) {
+        anchor::PARAMETER => in_section(table, Section::Params, r.u24(anchor::PARAM)),
+        anchor::ABSOLUTE | anchor::BASE | anchor::HOME => Ok(()),
+        _ => Err("an anchor that does not exist"),
+    }
+}
+
+fn nodes(table: &Table<'_>, r: Record<'_>) -> Check {
+    optional(table, Section::Mounts, r.u24(node::MOUNT))?;
+    ensure(r.u8(node::BELOW) <= below::FREE, "a class of deletion that does not exist")
+}
+
+fn mounts(table: &Table<'_>, r: Record<'_>) -> Check {
+    in_section(table, Section::Nodes, r.u24(mount::NODE))?;
+    in_section(table, Section::MountClasses, u32::from(r.u16(mount::CLASS)))?;
+    span_in(table, r.u24(mount::SLUG), usize::from(r.u8(mount::SLUG_LENGTH)))?;
+    let directory = usize::from(r.u16(mount::DIRECTORY_LENGTH));
+    span_in(table, r.u24(mount::DIRECTORY), directory)?;
+    let slug = table.slice(r.u24(mount::SLUG), usize::from(r.u8(mount::SLUG_LENGTH)));
+    ensure(core::str::from_utf8(slug).is_ok(), "a slug that is not UTF-8")
+}
+
+fn classes(table: &Table<'_>, r: Record<'_>) -> Check {
+    in_section(table, Section::Mounts, r.u24(class::TOP))?;
+    optional(table, Section::Islands, r.u24(class::ISLAND))?;
+    if let Some(i) = r.option(class::ISLAND) {
+        cells_of(table, table.record(Section::Islands, i), island::AUTOMATA, path_cell::SIZE)?;
+    }
+    for at in [class::ALLOW, class::ASK, class::DENY] {
+        permissions(r.u8(at))?;
+    }
+    for k in 0..3usize {
+        rule_number(table, r, class::RULES.saturating_add(k.saturating_mul(3)))?;
+    }
+    Ok(())
+}
+
+fn islands(table: &Table<'_>, r: Record<'_>) -> Check {
+    list_in(table, Section::Automata, r, island::AUTOMATA)?;
+    ensure(r.list(island::AUTOMATA).len() <= MAX_GROUPS, "more automata than are walked at once")?;
+    ensure(r.u8(island::FLAGS) <= island::LOCKSTEP, "a flag that does not exist")
+}
+
+fn automata(table: &Table<'_>, r: Record<'_>) -> Check {
+    let data = table.section(Section::AutomataData);
+    let part = |at: usize, length: usize| {
+        let start = r.u32(at) as usize;
+        data.get(start..).and_then(|d| d.get(..length)).ok_or("a part that ends after the data")
+    };
+    let states = r.u32(automaton::STATES);
+    let classes = r.u16(automaton::CLASSES);
+    ensure(states > 0 && states < 1 << 24, "no states, or too many")?;
+    ensure((1..=256).contains(&classes), "no byte classes, or too many")?;
+    ensure(r.u32(automaton::START) < states, "a start state that does not exist")?;
+    ensure(r.u32(automaton::ABSORBING) <= states, "absorbing states that do not exist")?;
+    let map = part(automaton::MAP, 256)?;
+    ensure(map.iter().all(|&c| u16::from(c) < classes), "a byte class that does not exist")?;
+    let width = usize::from(r.u8(automaton::WIDTH));
+    ensure(width == 2 || width == 4, "a width that does not exist")?;
+    let count = states as usize;
+    match r.u8(automaton::LAYOUT) {
+        automaton::DENSE => {
+            let cells = count.saturating_mul(usize::from(classes));
+            all_states(part(automaton::ROWS, cells.saturating_mul(width))?, width, states)?;
+        }
+        automaton::DISPLACED => {
+            let comb = r.u32(automaton::COMB) as usize;
+            let bases = count.saturating_mul(4);
+            let defaults = count.saturating_mul(width);
+            let cells = comb.saturating_mul(2).saturating_mul(width);
+            let length = bases.saturating_add(defaults).saturating_add(cells);
+            let rows = part(automaton::ROWS, length)?;
+            let highest = comb.checked_sub(usize::from(classes)).ok_or("a comb without a row")?;
+            let bases_part = rows.get(..bases).unwrap_or(&[]);
+            for base in bases_part.chunks_exact(4) {
+                ensure(Record(base).u32(0) as usize <= highest, "a row that ends after the comb")?;
+            }
+            let rest = rows.get(bases..).unwrap_or(&[]);
+            all_states(rest.get(..defaults).unwrap_or(&[]), width, states)?;
+            // Owners may be no state at all (a free cell); targets may not.
+            let comb_part = rest.get(defaults..).unwrap_or(&[]);
+            for cell in comb_part.chunks_exact(width.saturating_mul(2)) {
+                all_states(cell.get(width..).unwrap_or(&[]), width, states)?;
+            }
+        }
+        _ => return Err("a layout that does not exist"),
+    }
+    let cell_count = r.u16(automaton::CELL_COUNT);
+    for label in part(automaton::LABELS, count.saturating_mul(2))?.chunks_exact(2) {
+        ensure(Record(label).u16(0) < cell_count, "a label that does not exist")?;
+    }
+    let size = usize::from(r.u8(automaton::CELL_SIZE));
+    ensure(size == path_cell::SIZE || size == rule_cell::SIZE, "a cell of unknown size")?;
+    let cells = part(automaton::CELLS, usize::from(cell_count).saturating_mul(size))?;
+    for cell in cells.chunks_exact(size) {
+        let cell = Record(cell);
+        if size == path_cell::SIZE {
+            ensure(cell.u8(path_cell::HIDE) <= 1, "a verdict that does not exist")?;
+            for at in [path_cell::ALLOW, path_cell::ASK, path_cell::DENY] {
+                permissions(cell.u8(at))?;
+            }
+            for k in 0..4usize {
+                rule_number(table, cell, path_cell::RULES.saturating_add(k.saturating_mul(3)))?;
+            }
+        } else {
+            ensure(cell.u8(rule_cell::EFFECT) <= 3, "an effect that does not exist")?;
+            rule_number(table, cell, rule_cell::RULE)?;
+        }
+    }
+    Ok(())
+}
+
+fn all_states(numbers: &[u8], width: usize, states: u32) -> Check {
+    let good = if width == 4 {
+        numbers.chunks_exact(4).all(|n| Record(n).u32(0) < states)
+    } else {
+        numbers.chunks_exact(2).all(|n| u32::from(Record(n).u16(0)) < states)
+    };
+    ensure(good, "a transition to a state that does not exist")
+}
+
+fn rules(table: &Table<'_>, r: Record<'_>) -> Check {
+    effect(r.u8(rule::EFFECT))?;
+    ensure(r.u8(rule::KIND) <= 1, "a kind of rule that does not exist")?;
+    in_section(table, Section::Automata, r.u24(rule::AUTOMATON))?;
+    list_in(table, Section::Holes, r, rule::HOLES)?;
+    optional(table, Section::Automata, r.u24(rule::EXCEPT_WORDS))?;
+    optional(table, Section::Automata, r.u24(rule::EXCEPT_TEXTS))?;
+    for at in [rule::AUTOMATON, rule::EXCEPT_WORDS, rule::EXCEPT_TEXTS] {
+        if let Some(a) = r.option(at) {
+            let size = table.record(Section::Automata, a).u8(automaton::CELL_SIZE);
+            ensure(usize::from(size) == rule_cell::SIZE, "an automaton over something else")?;
+        }
+    }
+    rule_number(table, r, rule::RULE)
+}
+
+fn holes(table: &Table<'_>, r: Record<'_>) -> Check {
+    permissions(r.u8(hole::PERMISSIONS))?;
+    list_in(table, Section::StringLists, r, hole::PREFIXES)
+}
+
+fn tools(table: &Table<'_>, r: Record<'_>) -> Check {
+    text_at(table, r, tool::NAME)?;
+    list_in(table, Section::StringLists, r, tool::REQUIRES)?;
+    permissions(r.u8(tool::USES))
+}
+
+fn rule_texts(table: &Table<'_>, r: Record<'_>) -> Check {
+    in_section(table, Section::Files, u32::from(r.u16(rule_text::FILE)))?;
+    text_at(table, r, rule_text::TEXT)
+}
