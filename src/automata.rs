@@ -20,6 +20,7 @@
 //! Whatever can outgrow its budget returns [`TooLarge`]; a pattern that cannot be
 //! read, or that could never match, is a [`PatternError`].
 
+pub mod absorb;
 pub mod alphabet;
 pub mod argv;
 pub mod determinize;

@@ -8,6 +8,7 @@
 mod command;
 mod glob;
 mod path;
+mod words;
 
 use crate::hir::{Context, Policy, Tool};
 use crate::source::Span;

@@ -109,15 +109,19 @@ impl SourceMap {
     /// Adds a file and gives its id.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> FileId {
         let text = text.into();
-        let mut line_starts = vec![0u32];
-        for (i, b) in text.bytes().enumerate() {
-            if b == b'\n' {
-                line_starts.push(u32::try_from(i.saturating_add(1)).unwrap_or(u32::MAX));
-            }
-        }
+        let line_starts = line_starts(&text);
         let id = FileId(u32::try_from(self.files.len()).unwrap_or(u32::MAX));
         self.files.push(SourceFile { name: name.into(), text, line_starts });
         id
+    }
+
+    /// Replaces the text of a file: it is known only once its bytes are decoded,
+    /// and a failure to decode them needs a file to point at.
+    pub fn set_text(&mut self, id: FileId, text: String) {
+        if let Some(file) = self.files.get_mut(id.0 as usize) {
+            file.line_starts = line_starts(&text);
+            file.text = text;
+        }
     }
 
     /// The file, if the id is of this map.
@@ -157,4 +161,10 @@ impl SourceMap {
     pub fn position(&self, span: Span) -> Position {
         self.get(span.file).map_or(Position { line: 1, column: 1 }, |f| f.position(span.start))
     }
+}
+
+fn line_starts(text: &str) -> Vec<u32> {
+    let after_newline = |(i, _): (usize, u8)| u32::try_from(i.saturating_add(1)).unwrap_or(u32::MAX);
+    let ends = text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(after_newline);
+    std::iter::once(0).chain(ends).collect()
 }

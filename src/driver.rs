@@ -1,0 +1,168 @@
+//! From names of policies to findings and tables. Pure: files, revisions and
+//! standard input are behind the [`Host`] trait.
+
+pub mod host;
+mod load;
+
+use crate::check;
+use crate::diag::registry as codes;
+use crate::diag::{Diagnostic, Level};
+use crate::hir::Policy;
+use crate::hir::resolve::{self, Unit};
+use crate::source::{SourceMap, Span};
+use crate::syntax::ast;
+use std::path::PathBuf;
+
+pub use host::{Host, Memory, System};
+pub use load::{LoadError, directory_of, is_table};
+
+/// A policy with everything that is to be said of it.
+#[derive(Debug)]
+pub struct Analysis {
+    /// The resolved policy, complete only if there are no errors.
+    pub policy: Policy,
+    /// All findings, sorted.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The trees, for `--emit ast`.
+    pub units: Vec<Unit>,
+    /// The policy file's own directory: the default base.
+    pub directory: PathBuf,
+}
+
+impl Analysis {
+    /// Whether any finding is an error.
+    #[must_use]
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(|d| d.level == Level::Error)
+    }
+
+    /// The files.
+    #[must_use]
+    pub fn sources(&self) -> &SourceMap {
+        &self.policy.sources
+    }
+}
+
+/// Loads a policy with all that it imports, and checks it.
+///
+/// # Errors
+/// Where the policy itself cannot be read. What is wrong *in* it is a finding.
+pub fn analyse(host: &dyn Host, policy: &str) -> Result<Analysis, LoadError> {
+    let load::Loaded { units, sources, mut diagnostics, directory } = load::load(host, policy)?;
+    let broken = diagnostics.iter().any(|d| d.level == Level::Error);
+    let (policy, found) = resolve::resolve(&units, &sources);
+    diagnostics.extend(found);
+    // With half a policy, most of what the rules say would be wrong.
+    if !broken && !diagnostics.iter().any(|d| d.level == Level::Error) {
+        diagnostics.extend(check::run(&policy));
+    }
+    let mut diagnostics = silence(&units, diagnostics, broken);
+    let std_files = units.iter().filter(|u| u.std).map(|u| u.file).collect::<Vec<_>>();
+    diagnostics.retain(|d| d.level == Level::Error || !std_files.contains(&d.primary.span.file));
+    crate::diag::sort(&mut diagnostics, &sources);
+    diagnostics.dedup_by(|a, b| {
+        a.code.id == b.code.id && a.primary == b.primary && a.message == b.message
+    });
+    Ok(Analysis { policy, diagnostics, units, directory })
+}
+
+/// Takes out what `@allow` annotations silence, and reports those that silence
+/// nothing.
+fn silence(units: &[Unit], diagnostics: Vec<Diagnostic>, broken: bool) -> Vec<Diagnostic> {
+    let mut allows: Vec<(&ast::Allow, Span, bool)> = Vec::new();
+    for unit in units.iter().filter(|u| !u.std) {
+        for import in &unit.tree.imports {
+            allows.extend(import.attributes.allows.iter().map(|a| (a, import.span, false)));
+        }
+        for item in &unit.tree.items {
+            allows.extend(item.attributes.allows.iter().map(|a| (a, item.span, false)));
+            collect(&item.kind, &mut allows);
+        }
+    }
+    let mut out = Vec::new();
+    for diagnostic in diagnostics {
+        let span = diagnostic.primary.span;
+        let mut silenced = false;
+        for (allow, within, used) in &mut allows {
+            let covers = within.file == span.file && within.start <= span.start && span.end <= within.end;
+            let names = codes::find(&allow.code.node).is_some_and(|c| c.id == diagnostic.code.id);
+            if covers && names && diagnostic.level < Level::Error {
+                *used = true;
+                silenced = true;
+            }
+        }
+        if !silenced {
+            out.push(diagnostic);
+        }
+    }
+    for (allow, _, used) in allows {
+        let known = codes::find(&allow.code.node);
+        let diagnostic = match known {
+            None => {
+                let names = codes::ALL.iter().map(|c| c.name);
+                let near = crate::diag::did_you_mean(&allow.code.node, names);
+                Diagnostic::new(
+                    &codes::UNMATCHED_ALLOW,
+                    allow.code.span,
+                    format!("there is no finding `{}`", allow.code.node),
+                )
+                .help(near.map_or_else(
+                    || "`meroc code` lists all findings".to_owned(),
+                    |n| format!("did you mean `{n}`?"),
+                ))
+            }
+            Some(code) if code.level == Level::Error => Diagnostic::new(
+                &codes::UNMATCHED_ALLOW,
+                allow.code.span,
+                format!("`{}` is an error and cannot be silenced", code.name),
+            )
+            .help("repair what it points at"),
+            Some(code) if !used && !broken => Diagnostic::new(
+                &codes::UNMATCHED_ALLOW,
+                allow.span,
+                format!("this `@allow({})` silences nothing", code.name),
+            )
+            .help("remove it: what it was for is gone, or it stands at the wrong place"),
+            Some(_) => continue,
+        };
+        out.push(diagnostic);
+    }
+    out
+}
+
+fn collect<'a>(item: &'a ast::ItemKind, allows: &mut Vec<(&'a ast::Allow, Span, bool)>) {
+    fn add<'a>(a: &'a ast::Attributes, span: Span, allows: &mut Vec<(&'a ast::Allow, Span, bool)>) {
+        allows.extend(a.allows.iter().map(|allow| (allow, span, false)));
+    }
+    fn statements<'a>(body: &'a [ast::Statement], allows: &mut Vec<(&'a ast::Allow, Span, bool)>) {
+        for s in body {
+            add(&s.attributes, s.span, allows);
+            match &s.kind {
+                ast::StatementKind::Mount { body, .. } | ast::StatementKind::On { body, .. } => {
+                    statements(body, allows);
+                }
+                ast::StatementKind::Commands(body) => {
+                    body.iter().for_each(|c| add(&c.attributes, c.span, allows));
+                }
+                ast::StatementKind::Tools(body) => {
+                    body.iter().for_each(|c| add(&c.attributes, c.span, allows));
+                }
+                _ => {}
+            }
+        }
+    }
+    fn tests<'a>(body: &'a [ast::TestStatement], allows: &mut Vec<(&'a ast::Allow, Span, bool)>) {
+        for s in body {
+            add(&s.attributes, s.span, allows);
+            if let ast::TestStatementKind::In { body, .. } = &s.kind {
+                tests(body, allows);
+            }
+        }
+    }
+    match item {
+        ast::ItemKind::Profile { body, .. } | ast::ItemKind::Context { body, .. } => statements(body, allows),
+        ast::ItemKind::Tool { body, .. } => body.iter().for_each(|s| add(&s.attributes, s.span, allows)),
+        ast::ItemKind::Test { body, .. } => tests(body, allows),
+        _ => {}
+    }
+}

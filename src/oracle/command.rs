@@ -1,0 +1,135 @@
+//! Argument vectors: the rules of section 6 that need no shell.
+
+use super::{Answer, Oracle, words};
+use crate::hir::CommandRule;
+use crate::syntax::ast::{Pattern, PatternKind};
+use mero_runtime::{Effect, Permission, Phase, Reason, phases};
+use regex::bytes::RegexBuilder;
+
+/// The text of an argument vector: its words, joined by blanks.
+#[must_use]
+pub fn joined_text(argv: &[Vec<u8>]) -> Vec<u8> {
+    argv.join(&b' ')
+}
+
+/// Whether a rule applies to a command.
+enum Applies {
+    No,
+    /// It would, but for a path.
+    Path(Answer),
+    Yes(Effect),
+}
+
+impl Oracle<'_> {
+    /// An argument vector, with the text that `re`, `glob` and `text` rules see.
+    #[must_use]
+    pub fn argv(&self, argv: &[Vec<u8>], text: &[u8]) -> Answer {
+        if !self.admitted() {
+            return Answer::deny(Reason::Phase);
+        }
+        if argv.first().is_none_or(Vec::is_empty) || argv.iter().any(|w| w.contains(&0)) {
+            return Answer::deny(Reason::Invalid);
+        }
+        let rules = self.context.commands.as_ref().map_or(&[][..], |c| &c.rules);
+        let mut best: Option<(Effect, &CommandRule)> = None;
+        let mut readonly = false;
+        let mut path: Option<Answer> = None;
+        for rule in rules {
+            match self.applies(rule, argv, text) {
+                Applies::No => {}
+                Applies::Path(answer) => {
+                    path = Some(match path {
+                        Some(p) => p.stricter(answer),
+                        None => answer,
+                    });
+                }
+                Applies::Yes(effect) => {
+                    readonly |= rule.readonly;
+                    if best.is_none_or(|(e, _)| effect < e) {
+                        best = Some((effect, rule));
+                    }
+                }
+            }
+        }
+        let otherwise = self.context.commands.as_ref().and_then(|c| c.otherwise.as_ref());
+        let written = match (best, path) {
+            (Some((Effect::Deny, rule)), _) => {
+                return Answer::new(Effect::Deny, Reason::CommandDenied, Some(rule.span));
+            }
+            (Some((effect, rule)), _) => (effect, Some(rule.span)),
+            (None, Some(path)) => return Answer { mount: None, host: None, ..path },
+            (None, None) => match otherwise {
+                Some(effect) => (effect.node, Some(effect.span)),
+                None => (Effect::Deny, None),
+            },
+        };
+        let reason = match written.0 {
+            Effect::Allow => Reason::Granted,
+            Effect::Ask => Reason::ApprovalRequired,
+            Effect::Deny => Reason::CommandNotAllowed,
+        };
+        let (effect, reason) = match (self.phase, written.0) {
+            (Phase::Plan, Effect::Allow | Effect::Ask) if !readonly => (Effect::Deny, Reason::Phase),
+            (phase, effect) => phases::loose(phase, (effect, reason)),
+        };
+        Answer::new(effect, reason, written.1)
+    }
+
+    fn applies(&self, rule: &CommandRule, argv: &[Vec<u8>], text: &[u8]) -> Applies {
+        let base = rule.effect == Effect::Deny;
+        if rule.except.iter().any(|p| matches(p, argv, text, false).is_some()) {
+            return Applies::No;
+        }
+        let Some(paths) = matches(&rule.pattern, argv, text, base) else {
+            return Applies::No;
+        };
+        let mut effect = rule.effect;
+        let mut refused: Option<Answer> = None;
+        for (path, permissions) in paths {
+            let answer = self.path_word(&path, permissions);
+            match answer.effect {
+                Effect::Deny => {
+                    refused = Some(match refused {
+                        Some(r) => r.stricter(answer),
+                        None => answer,
+                    });
+                }
+                Effect::Ask => effect = effect.min(Effect::Ask),
+                Effect::Allow => {}
+            }
+        }
+        refused.map_or(Applies::Yes(effect), Applies::Path)
+    }
+}
+
+/// Whether a pattern matches; if so, the paths among the arguments with what
+/// each needs.
+fn matches(
+    pattern: &Pattern,
+    argv: &[Vec<u8>],
+    text: &[u8],
+    base: bool,
+) -> Option<Vec<(Vec<u8>, Permission)>> {
+    let plain = |matched: bool| matched.then(Vec::new);
+    match pattern.kind {
+        PatternKind::Word => words::matches(&pattern.text, argv, base),
+        PatternKind::Regex => {
+            let regex = |unicode: bool| {
+                // `\b`, `\w` and kin are those of ASCII unless the pattern names
+                // other letters.
+                let text = if unicode { pattern.text.replace("\\b", "(?-u:\\b)") } else { pattern.text.clone() };
+                RegexBuilder::new(&text).case_insensitive(true).unicode(unicode).build()
+            };
+            plain(regex(false).or_else(|_| regex(true)).is_ok_and(|r| r.is_match(text)))
+        }
+        PatternKind::Glob => {
+            let lower = |t: &[u8]| t.to_ascii_lowercase();
+            plain(words::text_glob(&pattern.text.to_ascii_lowercase(), &lower(text)))
+        }
+        PatternKind::Text => {
+            let needle = pattern.text.to_ascii_lowercase().into_bytes();
+            let hay = text.to_ascii_lowercase();
+            plain(!needle.is_empty() && hay.windows(needle.len()).any(|w| w == needle))
+        }
+    }
+}

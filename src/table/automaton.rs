@@ -1,0 +1,194 @@
+//! Automata as bytes: class map, rows, labels, cells.
+//!
+//! Absorbing states come first so that a walker sees by number that it may stop.
+//! Rows are dense while that is small; larger automata have their rows displaced
+//! into one comb (first fit, densest rows first), where a row keeps only what
+//! differs from its commonest target (Tarjan and Yao, 1979, with defaults).
+//! Class maps that are equal are stored once.
+
+// States and classes index the automaton's own rows; the comb is grown first.
+#![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use crate::automata::{Dfa, Label};
+use mero_runtime::format::automaton as f;
+use std::collections::HashMap;
+
+/// Dense rows up to this size are never displaced: they fit a second-level
+/// cache, and one load a byte is the fastest walk.
+const DENSE_BYTES: usize = 48 << 10;
+
+/// Collects automata of a table.
+#[derive(Debug, Default)]
+pub(super) struct Automata {
+    /// Header records.
+    pub(super) records: Vec<u8>,
+    /// Blob.
+    pub(super) data: Vec<u8>,
+    /// Count so far.
+    pub(super) count: u32,
+    /// States so far.
+    pub(super) states: usize,
+    /// With dense rows.
+    pub(super) dense: usize,
+    /// With displaced rows.
+    pub(super) displaced: usize,
+    maps: HashMap<Vec<u8>, u32>,
+}
+
+fn u32_of(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+impl Automata {
+    /// Adds an automaton whose labels `cell` turns into bytes of one size.
+    /// `None` if it has more states or distinct cells than a table holds.
+    pub(super) fn add<L: Label>(&mut self, dfa: &Dfa<L>, cell: impl Fn(&L) -> Vec<u8>) -> Option<u32> {
+        let width = dfa.classes().count();
+        let states = dfa.states();
+        let absorbing = |s: usize| dfa.row(u32_of(s)).iter().all(|&t| t as usize == s);
+        let mut order = (0..states).filter(|&s| absorbing(s)).collect::<Vec<_>>();
+        let first_other = order.len();
+        order.extend((0..states).filter(|&s| !absorbing(s)));
+        let mut number = vec![0u32; states];
+        for (new, &old) in order.iter().enumerate() {
+            number[old] = u32_of(new);
+        }
+        let rows = order
+            .iter()
+            .map(|&old| dfa.row(u32_of(old)).iter().map(|&t| number[t as usize]).collect::<Vec<_>>())
+            .collect::<Vec<_>>();
+        let mut cells: Vec<Vec<u8>> = Vec::new();
+        let mut cell_numbers: HashMap<Vec<u8>, u16> = HashMap::new();
+        let mut labels = Vec::new();
+        for &old in &order {
+            let bytes = cell(dfa.label(u32_of(old)));
+            let index = match cell_numbers.get(&bytes) {
+                Some(&index) => index,
+                None => {
+                    let index = u16::try_from(cells.len()).ok().filter(|&n| n < u16::MAX)?;
+                    cell_numbers.insert(bytes.clone(), index);
+                    cells.push(bytes);
+                    index
+                }
+            };
+            labels.extend_from_slice(&index.to_le_bytes());
+        }
+        if states >= 1 << 24 {
+            return None;
+        }
+        let wide = states > usize::from(u16::MAX);
+        let bytes = if wide { 4 } else { 2 };
+        let dense = states * width * bytes;
+        let comb = (dense > DENSE_BYTES).then(|| displace(&rows, width));
+        let comb_bytes = |c: &Comb| states * (4 + bytes) + c.cells.len() * 2 * bytes;
+        let comb = comb.filter(|c| comb_bytes(c) < dense);
+
+        let map = self.map(dfa.classes().map());
+        let start_of_rows = u32_of(self.data.len());
+        let mut put = |n: u32| {
+            self.data.extend_from_slice(&n.to_le_bytes()[..bytes]);
+        };
+        let (layout, comb_length) = if let Some(comb) = comb {
+            for base in &comb.bases {
+                self.data.extend_from_slice(&base.to_le_bytes());
+            }
+            let mut put = |n: u32| self.data.extend_from_slice(&n.to_le_bytes()[..bytes]);
+            comb.defaults.iter().for_each(|&d| put(d));
+            for (owner, target) in &comb.cells {
+                // A free cell is owned by no state; its target is never read.
+                put(owner.unwrap_or(u32::MAX));
+                put(*target);
+            }
+            self.displaced += 1;
+            (f::DISPLACED, u32_of(comb.cells.len()))
+        } else {
+            rows.iter().flatten().for_each(|&t| put(t));
+            self.dense += 1;
+            (f::DENSE, 0)
+        };
+        let start_of_labels = u32_of(self.data.len());
+        self.data.extend_from_slice(&labels);
+        let start_of_cells = u32_of(self.data.len());
+        let cell_size = cells.first().map_or(0, Vec::len);
+        cells.iter().for_each(|c| self.data.extend_from_slice(c));
+
+        let mut r = Vec::with_capacity(f::SIZE);
+        r.extend(map.to_le_bytes());
+        r.extend(u32_of(states).to_le_bytes());
+        r.extend(u16::try_from(width).unwrap_or(256).to_le_bytes());
+        r.extend(number[dfa.start() as usize].to_le_bytes());
+        r.extend(u32_of(first_other).to_le_bytes());
+        r.push(layout);
+        r.push(u8::try_from(bytes).unwrap_or(4));
+        r.extend(start_of_rows.to_le_bytes());
+        r.extend(comb_length.to_le_bytes());
+        r.extend(start_of_labels.to_le_bytes());
+        r.extend(start_of_cells.to_le_bytes());
+        r.extend(u16::try_from(cells.len()).unwrap_or(0).to_le_bytes());
+        r.push(u8::try_from(cell_size).unwrap_or(0));
+        self.records.extend(r);
+        let index = self.count;
+        self.count += 1;
+        self.states += states;
+        Some(index)
+    }
+
+    fn map(&mut self, map: &[u8; 256]) -> u32 {
+        let here = u32_of(self.data.len());
+        let at = *self.maps.entry(map.to_vec()).or_insert(here);
+        if at == here {
+            self.data.extend_from_slice(map);
+        }
+        at
+    }
+}
+
+struct Comb {
+    bases: Vec<u32>,
+    defaults: Vec<u32>,
+    cells: Vec<(Option<u32>, u32)>,
+}
+
+/// Displaces rows into a comb.
+fn displace(rows: &[Vec<u32>], width: usize) -> Comb {
+    let defaults = rows.iter().map(|row| commonest(row)).collect::<Vec<_>>();
+    let kept = |s: usize| {
+        let default = defaults[s];
+        rows[s].iter().enumerate().filter(move |(_, t)| **t != default)
+    };
+    let mut order = (0..rows.len()).collect::<Vec<_>>();
+    order.sort_by_key(|&s| (std::cmp::Reverse(kept(s).count()), s));
+    let mut cells: Vec<(Option<u32>, u32)> = vec![(None, 0); width];
+    let mut bases = vec![0u32; rows.len()];
+    // Where free cells begin: below it nothing fits any more.
+    let mut low = 0usize;
+    for s in order {
+        let row = kept(s).map(|(c, t)| (c, *t)).collect::<Vec<_>>();
+        let Some(&(first, _)) = row.first() else { continue };
+        while cells.get(low).is_some_and(|c| c.0.is_some()) {
+            low += 1;
+        }
+        let mut base = low.saturating_sub(first);
+        // Bounded: past the end of the comb everything is free.
+        while !row.iter().all(|(c, _)| cells.get(base + c).is_none_or(|cell| cell.0.is_none())) {
+            base += 1;
+        }
+        if cells.len() < base + width {
+            cells.resize(base + width, (None, 0));
+        }
+        for (c, t) in row {
+            cells[base + c] = (Some(u32_of(s)), t);
+        }
+        bases[s] = u32_of(base);
+    }
+    Comb { bases, defaults, cells }
+}
+
+fn commonest(row: &[u32]) -> u32 {
+    let mut counts: HashMap<u32, usize> = HashMap::new();
+    for &t in row {
+        *counts.entry(t).or_default() += 1;
+    }
+    let best = counts.into_iter().max_by_key(|&(t, n)| (n, std::cmp::Reverse(t)));
+    best.map_or(0, |(t, _)| t)
+}

@@ -1,0 +1,352 @@
+//! Hide lists and `on` blocks as automata over paths.
+//!
+//! All mounts below one top-level mount share an *island*: one list of patterns
+//! with their directories in front, ordered as they apply (the context's list,
+//! then each mount's, parents before children). What a path means is, for each
+//! field, the last pattern of the list that matches. A string of an automaton is
+//! the path below the top-level mount; a directory ends in `/`.
+//!
+//! A pattern's verdict is a [`Mark`] with a rank. Ranks order only what differs:
+//! neighbours of one value share a rank, so that they fold into one another.
+//! Combining is taking the higher rank for each field, in any order: patterns are
+//! grouped by shape, multiplied under a budget, and what grows past it stays a
+//! separate automaton.
+//!
+//! A mount that lies inside another without being nested in it (siblings) has an
+//! island of its own: the lists of its chain, not those of the mount around it.
+
+use super::{Options, RuleNumbers, Unfit};
+use crate::automata::absorb::shut_directories;
+use crate::automata::glob::{self, Ignore, Shape};
+use crate::automata::{ByteSet, Dfa, Re, determinize, product_tree};
+use crate::hir::{Context, Host};
+use crate::limits::{MAX_PATTERN_STATES, MAX_PRODUCT_STATES};
+use crate::source::Span;
+use mero_runtime::format::path_cell;
+use std::collections::HashMap;
+
+/// Automata that one island may have; the runtime walks at most as many.
+const MAX_GROUPS: usize = 64;
+
+/// What one field gets from the patterns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Mark {
+    pub(super) rank: u16,
+    pub(super) value: u8,
+    pub(super) depth: u8,
+    pub(super) rule: u32,
+}
+
+/// What a path gets from the patterns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Cell {
+    /// Value 1 hides, 0 re-includes.
+    pub(super) hide: Mark,
+    pub(super) allow: Mark,
+    pub(super) ask: Mark,
+    pub(super) deny: Mark,
+}
+
+impl Cell {
+    fn hidden(&self) -> bool {
+        self.hide.rank > 0 && self.hide.value == 1
+    }
+
+    fn join(a: &Cell, b: &Cell) -> Cell {
+        let later = |x: Mark, y: Mark| if y.rank > x.rank { y } else { x };
+        Cell {
+            hide: later(a.hide, b.hide),
+            allow: later(a.allow, b.allow),
+            ask: later(a.ask, b.ask),
+            deny: later(a.deny, b.deny),
+        }
+    }
+
+    /// The bytes of a table's cell.
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(path_cell::SIZE);
+        let marks = [self.hide, self.allow, self.ask, self.deny];
+        marks.iter().for_each(|m| out.extend(m.rank.to_le_bytes()));
+        marks.iter().for_each(|m| out.push(m.value));
+        marks.iter().skip(1).for_each(|m| out.push(m.depth));
+        marks.iter().for_each(|m| {
+            let rule = if m.rank == 0 { super::NO_RULE } else { m.rule };
+            out.extend(rule.to_le_bytes().iter().take(3));
+        });
+        out
+    }
+}
+
+/// The automata of one island.
+#[derive(Debug)]
+pub(super) struct Island {
+    pub(super) automata: Vec<Dfa<Cell>>,
+    pub(super) lockstep: bool,
+}
+
+impl Island {
+    /// What the automata say of a directory below the top-level mount.
+    pub(super) fn directory(&self, segments: &[String]) -> Cell {
+        let mut states = self.automata.iter().map(Dfa::start).collect::<Vec<_>>();
+        let mut cell = Cell::default();
+        for segment in segments {
+            cell = Cell::default();
+            for (dfa, state) in self.automata.iter().zip(&mut states) {
+                *state = dfa.step(dfa.advance(*state, segment.as_bytes()), b'/');
+                cell = Cell::join(&cell, dfa.label(*state));
+            }
+            if cell.hidden() {
+                break;
+            }
+        }
+        cell
+    }
+}
+
+/// One pattern of an island's list.
+struct Entry {
+    ignore: Ignore,
+    /// Directory of its list below the top-level mount.
+    directory: Vec<String>,
+    field: Field,
+    span: Span,
+}
+
+#[derive(Clone, Copy)]
+enum Field {
+    Hide(Mark),
+    On { allow: Option<Mark>, ask: Option<Mark>, deny: Option<Mark> },
+}
+
+/// Which island each mount is of: the index of the mount at its root.
+pub(super) fn islands(context: &Context) -> Vec<usize> {
+    let by_host: HashMap<&Host, usize> =
+        context.mounts.iter().enumerate().map(|(i, m)| (&m.host, i)).collect();
+    let mut roots: Vec<usize> = Vec::new();
+    for (index, mount) in context.mounts.iter().enumerate() {
+        let Some(parent) = mount.parent else {
+            roots.push(index);
+            continue;
+        };
+        // The deepest mount around it, of whatever nesting.
+        let mut above = mount.host.clone();
+        let mut enclosing = None;
+        while above.segments.pop().is_some() && enclosing.is_none() {
+            enclosing = by_host.get(&above).copied();
+        }
+        let inherited = roots.get(parent).copied().unwrap_or(parent);
+        let nested = enclosing.is_none_or(|e| context.chain(index).contains(&e));
+        roots.push(if nested { inherited } else { index });
+    }
+    roots
+}
+
+/// The top-level mount around a mount.
+pub(super) fn top(context: &Context, mut index: usize) -> usize {
+    while let Some(parent) = context.mounts.get(index).and_then(|m| m.parent) {
+        index = parent;
+    }
+    index
+}
+
+/// Builds the island at a mount; `None` if no pattern applies there.
+pub(super) fn island(
+    context: &Context,
+    root: usize,
+    members: &[usize],
+    numbers: &mut RuleNumbers,
+    options: Options,
+) -> Result<Option<Island>, Unfit> {
+    let top_mount = top(context, root);
+    let depth = context.mounts.get(top_mount).map_or(0, |m| m.host.segments.len());
+    let mut list = List { entries: Vec::new(), numbers };
+    list.hide(&context.hide, &[])?;
+    let mut owners = context.chain(root);
+    owners.extend(members.iter().copied().filter(|&m| m != root));
+    owners.sort_unstable();
+    owners.dedup();
+    for index in owners {
+        let Some(mount) = context.mounts.get(index) else { continue };
+        let directory = mount.host.segments.get(depth..).unwrap_or(&[]);
+        let nesting = context.chain(index).len();
+        list.hide(&mount.hide, directory)?;
+        for block in &mount.on {
+            list.on(block, directory, nesting)?;
+        }
+    }
+    build(list.entries, options)
+}
+
+/// The island of an unconfined context's hide list.
+pub(super) fn unconfined(
+    context: &Context,
+    numbers: &mut RuleNumbers,
+    options: Options,
+) -> Result<Option<Island>, Unfit> {
+    let mut list = List { entries: Vec::new(), numbers };
+    list.hide(&context.hide, &[])?;
+    build(list.entries, options)
+}
+
+struct List<'n> {
+    entries: Vec<Entry>,
+    numbers: &'n mut RuleNumbers,
+}
+
+impl List<'_> {
+    fn pattern(text: &str, span: Span) -> Result<Ignore, Unfit> {
+        // Bad patterns are findings of `check`; nothing compiles with one.
+        glob::gitignore(text).map_err(|e| Unfit { span, message: e.message, help: e.help })
+    }
+
+    fn hide(&mut self, patterns: &[crate::source::Spanned<String>], directory: &[String]) -> Result<(), Unfit> {
+        for p in patterns {
+            let ignore = Self::pattern(&p.node, p.span)?;
+            let rule = self.numbers.of(p.span);
+            let mark = Mark { rank: 0, value: u8::from(!ignore.negated), depth: 0, rule };
+            let field = Field::Hide(mark);
+            self.entries.push(Entry { ignore, directory: directory.to_vec(), field, span: p.span });
+        }
+        Ok(())
+    }
+
+    fn on(&mut self, block: &crate::hir::OnBlock, directory: &[String], nesting: usize) -> Result<(), Unfit> {
+        let depth = u8::try_from(nesting).unwrap_or(u8::MAX);
+        let mut mark = |s: Option<crate::hir::Setting>| {
+            s.map(|s| Mark { rank: 0, value: s.set.bits(), depth, rule: self.numbers.of(s.span) })
+        };
+        let field = Field::On {
+            allow: mark(block.fields.allow),
+            ask: mark(block.fields.ask),
+            deny: mark(block.fields.deny),
+        };
+        for p in &block.patterns {
+            let ignore = Self::pattern(&p.node, p.span)?;
+            self.entries.push(Entry { ignore, directory: directory.to_vec(), field, span: p.span });
+        }
+        Ok(())
+    }
+}
+
+/// Gives ranks: for each field, a new one wherever the value changes.
+fn rank(entries: &mut [Entry]) -> Result<(), Unfit> {
+    let mut last = [None::<Mark>; 4];
+    let mut ranks = [0u16; 4];
+    for entry in entries {
+        let span = entry.span;
+        let mut give = |k: usize, mark: &mut Mark| -> Result<(), Unfit> {
+            let (Some(last), Some(rank)) = (last.get_mut(k), ranks.get_mut(k)) else { return Ok(()) };
+            if *last != Some(*mark) {
+                *last = Some(*mark);
+                *rank = rank.checked_add(1).ok_or_else(|| Unfit {
+                    span,
+                    message: "the patterns of one mount alternate more often than a table holds".into(),
+                    help: "put patterns of one kind next to each other".into(),
+                })?;
+            }
+            mark.rank = *rank;
+            Ok(())
+        };
+        match &mut entry.field {
+            Field::Hide(mark) => give(0, mark)?,
+            Field::On { allow, ask, deny } => {
+                for (k, mark) in [(1, allow), (2, ask), (3, deny)] {
+                    if let Some(mark) = mark {
+                        give(k, mark)?;
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What an entry's pattern matches: the directory of its list, the pattern,
+/// and, `below`, all that lies below a match.
+fn language(entry: &Entry, below: bool) -> Re {
+    let mut parts = Vec::new();
+    for segment in &entry.directory {
+        parts.push(Re::literal(segment.as_bytes()));
+        parts.push(Re::byte(b'/'));
+    }
+    parts.push(entry.ignore.re.clone());
+    let mut tail = Re::byte(b'/');
+    if below {
+        tail = Re::cat([tail, Re::set(ByteSet::ALL.without(0)).star()]);
+    }
+    parts.push(if entry.ignore.directory_only { tail } else { tail.optional() });
+    Re::cat(parts)
+}
+
+fn build(mut entries: Vec<Entry>, options: Options) -> Result<Option<Island>, Unfit> {
+    if entries.is_empty() {
+        return Ok(None);
+    }
+    rank(&mut entries)?;
+    let last_negation = entries.iter().rposition(|e| matches!(e.field, Field::Hide(m) if m.value == 0));
+    let mut patterns = Vec::new();
+    for (index, entry) in entries.iter().enumerate() {
+        // No later pattern takes a match back: it hides what is below at once.
+        let settled = last_negation.is_none_or(|n| index > n);
+        let below = match entry.field {
+            Field::Hide(_) => settled,
+            Field::On { .. } => true,
+        };
+        patterns.push((shape(&entry.ignore), language(entry, below), entry));
+    }
+    // Neighbours in the tree are multiplied first: like with like.
+    patterns.sort_by(|a, b| (a.0, &a.2.ignore.shape, a.2.span).cmp(&(b.0, &b.2.ignore.shape, b.2.span)));
+    let slash = Re::byte(b'/');
+    let classes = Re::classes(patterns.iter().map(|(_, re, _)| re).chain([&slash]));
+    let negations = last_negation.is_some();
+    let mut automata = Vec::new();
+    for (_, re, entry) in &patterns {
+        let dfa = determinize(re, &classes, MAX_PATTERN_STATES)
+            .map_err(|e| Unfit::too_large(entry.span, e))?;
+        let cell = match entry.field {
+            Field::Hide(hide) => Cell { hide, ..Cell::default() },
+            Field::On { allow, ask, deny } => Cell {
+                allow: allow.unwrap_or_default(),
+                ask: ask.unwrap_or_default(),
+                deny: deny.unwrap_or_default(),
+                ..Cell::default()
+            },
+        };
+        automata.push(dfa.map(|&matched| if matched { cell } else { Cell::default() }));
+    }
+    let join = |a: &Cell, b: &Cell| {
+        let cell = Cell::join(a, b);
+        // Nothing else matters for what is hidden for good.
+        if cell.hidden() && !negations { Cell { hide: cell.hide, ..Cell::default() } } else { cell }
+    };
+    let span = entries.first().map_or(Span::new(crate::source::FileId(0), 0, 0), |e| e.span);
+    let budget = if options.separate { 0 } else { MAX_PRODUCT_STATES };
+    let mut groups =
+        product_tree(automata, &join, budget).map_err(|e| Unfit::too_large(span, e))?;
+    let lockstep = negations && groups.len() > 1;
+    if let (true, [only]) = (negations, &groups[..]) {
+        groups = vec![shut_directories(only, b'/', Cell::hidden).map(|c| {
+            if c.hidden() { Cell { hide: c.hide, ..Cell::default() } } else { *c }
+        })];
+    }
+    if groups.len() > MAX_GROUPS {
+        return Err(Unfit {
+            span,
+            message: format!("the patterns of one mount need more than {MAX_GROUPS} automata"),
+            help: "use fewer patterns with several wildcards each".into(),
+        });
+    }
+    Ok(Some(Island { automata: groups, lockstep }))
+}
+
+/// The group that a pattern's shape belongs to.
+fn shape(ignore: &Ignore) -> u8 {
+    match (&ignore.shape, ignore.anchored) {
+        (Shape::Literal(_), true) => 0,
+        (Shape::Literal(_), false) => 1,
+        (Shape::Suffix(_), _) => 2,
+        (Shape::Prefix(_), _) => 3,
+        (Shape::Other, true) => 4,
+        (Shape::Other, false) => 5,
+    }
+}
