@@ -102,7 +102,7 @@ fn dfa(re: &Re, classes: &Arc<Classes>) -> Dfa<bool> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn an_automaton_accepts_its_expression(re in re()) {
@@ -212,6 +212,46 @@ fn witnesses_look_typed() {
     let classes = Re::classes([&odd, &Re::byte(1), &Re::byte(b'~'), &Re::byte(b'7')]);
     assert_eq!(shortest(&dfa(&odd, &classes), |&x| x).unwrap(), b"7");
     assert_eq!(shortest(&Dfa::constant(&abc(), 3), |&x| x == 4), None);
+}
+
+#[test]
+fn parts_are_checked() {
+    let classes = abc();
+    let width = classes.count();
+    let row = |to: u32| vec![to; width];
+    let make = |trans: Vec<u32>, start| Dfa::from_parts(&classes, trans, vec![false, true], start);
+    let both = [row(1), row(0)].concat();
+    let odd = make(both.clone(), 0).unwrap();
+    assert!(*odd.run(b"a") && !*odd.run(b"ab"));
+    assert_eq!(minimize(&odd).states(), 2);
+    assert_eq!(minimize(&make([row(1), row(0)].concat(), 0).unwrap().map(|_| 7)).states(), 1);
+    assert_eq!(make(both.clone(), 2), None);
+    assert_eq!(make([row(1), row(2)].concat(), 0), None);
+    assert_eq!(make(row(0), 0), None);
+}
+
+/// Large automata are minimised in time n log n, however long their chains are.
+#[test]
+fn large_automata_are_minimised_quickly() {
+    let classes = Arc::new(Classes::new((b'a'..b'a' + 37).map(ByteSet::of)));
+    let (width, states) = (classes.count(), 100_000);
+    assert_eq!(width, 40);
+    let mut random = Random(5);
+    let wild: Vec<u32> = (0..states * width).map(|_| random.below(states) as u32).collect();
+    let labels: Vec<u8> = (0..states).map(|_| random.below(4) as u8).collect();
+    let chain: Vec<u32> = (0..states)
+        .flat_map(|at| (0..width).map(move |class| if class == at % width { at + 1 } else { 0 }))
+        .map(|to| to.min(states - 1) as u32)
+        .collect();
+    let ends: Vec<u8> = (0..states).map(|at| u8::from(at == states - 1)).collect();
+    for (trans, labels) in [(wild, labels), (chain, ends)] {
+        let dfa = Dfa::from_parts(&classes, trans, labels, 0).unwrap();
+        let begin = Instant::now();
+        let minimal = minimize(&dfa);
+        eprintln!("{} states left after {:?}", minimal.states(), begin.elapsed());
+        assert_eq!(minimal.states(), states);
+        assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
+    }
 }
 
 #[test]
