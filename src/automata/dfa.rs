@@ -7,7 +7,7 @@
 
 // Invariant of every value: `trans.len() == labels.len() * classes.count()`, and
 // `start` and all of `trans` are below `labels.len()`. Only this module's parent
-// builds values.
+// builds values, or `from_parts`, which checks.
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use super::TooLarge;
@@ -40,6 +40,22 @@ impl<L: Label> Dfa<L> {
             labels: vec![label],
             start: 0,
         }
+    }
+
+    /// An automaton from its parts, rows by class: `None` unless every row is complete
+    /// and every state that is named exists. Not minimised.
+    pub fn from_parts(
+        classes: &Arc<Classes>,
+        trans: Vec<u32>,
+        labels: Vec<L>,
+        start: u32,
+    ) -> Option<Dfa<L>> {
+        let exists = |state: &u32| (*state as usize) < labels.len();
+        let whole = labels.len().checked_mul(classes.count()) == Some(trans.len());
+        if !whole || !exists(&start) || !trans.iter().all(exists) {
+            return None;
+        }
+        Some(Dfa { classes: Arc::clone(classes), trans, labels, start })
     }
 
     /// The byte classes that index the rows.

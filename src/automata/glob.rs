@@ -95,7 +95,7 @@ pub fn gitignore(pattern: &str) -> Result<Ignore, PatternError> {
     if !anchored {
         re = Re::cat([Re::cat([segment(), Re::byte(b'/')]).star(), re]);
     }
-    if never(&re) {
+    if doubtful(relative) && never(&re) {
         return Err(PatternError::new(
             offset,
             "pattern can match no path",
@@ -195,6 +195,13 @@ fn segment() -> Re {
 /// Segments joined by `/`, at least one.
 fn segments() -> Re {
     Re::cat([segment(), Re::cat([Re::byte(b'/'), segment()]).star()])
+}
+
+/// Whether a pattern might match no path: any other has in each segment a wildcard or
+/// a name, and so matches some.
+fn doubtful(relative: &str) -> bool {
+    relative.contains(['[', '\\'])
+        || relative.split('/').any(|name| matches!(name, "" | "." | ".."))
 }
 
 /// Whether no path is matched, where that is quickly seen.
