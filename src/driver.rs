@@ -84,7 +84,8 @@ fn silence(units: &[Unit], diagnostics: Vec<Diagnostic>, broken: bool) -> Vec<Di
         let span = diagnostic.primary.span;
         let mut silenced = false;
         for (allow, within, used) in &mut allows {
-            let covers = within.file == span.file && within.start <= span.start && span.end <= within.end;
+            let covers =
+                within.file == span.file && within.start <= span.start && span.end <= within.end;
             let names = codes::find(&allow.code.node).is_some_and(|c| c.id == diagnostic.code.id);
             if covers && names && diagnostic.level < Level::Error {
                 *used = true;
@@ -160,8 +161,12 @@ fn collect<'a>(item: &'a ast::ItemKind, allows: &mut Vec<(&'a ast::Allow, Span, 
         }
     }
     match item {
-        ast::ItemKind::Profile { body, .. } | ast::ItemKind::Context { body, .. } => statements(body, allows),
-        ast::ItemKind::Tool { body, .. } => body.iter().for_each(|s| add(&s.attributes, s.span, allows)),
+        ast::ItemKind::Profile { body, .. } | ast::ItemKind::Context { body, .. } => {
+            statements(body, allows)
+        }
+        ast::ItemKind::Tool { body, .. } => {
+            body.iter().for_each(|s| add(&s.attributes, s.span, allows))
+        }
         ast::ItemKind::Test { body, .. } => tests(body, allows),
         _ => {}
     }

@@ -3,6 +3,7 @@
 
 pub mod automata;
 pub mod check;
+pub mod cli;
 pub mod diag;
 pub mod driver;
 pub mod hir;

@@ -13,10 +13,30 @@ pub const STD: [(&str, &str); 3] = [
 /// Environment names that a command may always assign: they change how a
 /// program talks, not what it runs. A trailing `*` stands for any rest.
 pub const HARMLESS_ENV: [&str; 24] = [
-    "NODE_ENV", "CI", "TZ", "LANG", "LANGUAGE", "LC_*", "NO_COLOR", "FORCE_COLOR", "CLICOLOR",
-    "CLICOLOR_FORCE", "TERM", "COLORTERM", "COLUMNS", "LINES", "DEBIAN_FRONTEND", "PYTHONUNBUFFERED",
-    "PYTHONDONTWRITEBYTECODE", "PYTHONIOENCODING", "PYTHONHASHSEED", "RUST_BACKTRACE", "RUST_LOG",
-    "CARGO_TERM_COLOR", "CARGO_INCREMENTAL", "SOURCE_DATE_EPOCH",
+    "NODE_ENV",
+    "CI",
+    "TZ",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "TERM",
+    "COLORTERM",
+    "COLUMNS",
+    "LINES",
+    "DEBIAN_FRONTEND",
+    "PYTHONUNBUFFERED",
+    "PYTHONDONTWRITEBYTECODE",
+    "PYTHONIOENCODING",
+    "PYTHONHASHSEED",
+    "RUST_BACKTRACE",
+    "RUST_LOG",
+    "CARGO_TERM_COLOR",
+    "CARGO_INCREMENTAL",
+    "SOURCE_DATE_EPOCH",
 ];
 
 /// Programs that `allow` and `ask` rules reach through by default.

@@ -1,4 +1,8 @@
 //! The `meroc` command.
 #![forbid(unsafe_code)]
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    meroc::cli::main()
+}

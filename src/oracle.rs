@@ -13,6 +13,7 @@ mod words;
 use crate::hir::{Context, Policy, Tool};
 use crate::source::Span;
 use mero_runtime::{Effect, Permission, Phase, Reason, phases};
+use std::cell::RefCell;
 
 pub use command::joined_text;
 pub use path::Hosts;
@@ -47,6 +48,15 @@ impl Answer {
     }
 }
 
+/// A statement that took part in an answer, and what it did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The statement.
+    pub span: Span,
+    /// In a few words.
+    pub note: String,
+}
+
 /// Answers requests of one context.
 #[derive(Clone, Copy, Debug)]
 pub struct Oracle<'p> {
@@ -54,13 +64,27 @@ pub struct Oracle<'p> {
     context: &'p Context,
     hosts: &'p Hosts,
     phase: Phase,
+    trace: Option<&'p RefCell<Vec<Step>>>,
 }
 
 impl<'p> Oracle<'p> {
     /// An oracle for a context in a phase, on a host.
     #[must_use]
     pub fn new(policy: &'p Policy, context: &'p Context, hosts: &'p Hosts, phase: Phase) -> Self {
-        Oracle { policy, context, hosts, phase }
+        Oracle { policy, context, hosts, phase, trace: None }
+    }
+
+    /// Also writes down every statement that takes part, in the order in which
+    /// it applies.
+    #[must_use]
+    pub fn traced(self, trace: &'p RefCell<Vec<Step>>) -> Self {
+        Oracle { trace: Some(trace), ..self }
+    }
+
+    fn note(&self, span: Span, note: impl FnOnce() -> String) {
+        if let Some(trace) = self.trace {
+            trace.borrow_mut().push(Step { span, note: note() });
+        }
     }
 
     fn admitted(&self) -> bool {
@@ -122,6 +146,10 @@ impl<'p> Oracle<'p> {
         }
         let held = |key: &str| self.context.grants.iter().any(|g| g.node == key);
         let declared = declared.map_or(&[][..], |t| &t.requires);
+        for key in declared {
+            let state = if held(&key.node) { "held" } else { "not held" };
+            self.note(key.span, || format!("requires `{}`: {state}", key.node));
+        }
         let all = declared.iter().all(|k| held(&k.node)) && requires.iter().all(|k| held(k));
         if all { ruled } else { Answer::deny(Reason::GrantMissing) }
     }
@@ -130,11 +158,12 @@ impl<'p> Oracle<'p> {
         let written = match &self.context.tools {
             None => Answer::new(Effect::Allow, Reason::Granted, None),
             Some(tools) => {
-                let rule = tools
-                    .rules
-                    .iter()
-                    .filter(|r| glob::name(&r.pattern.node, name.as_bytes()))
-                    .min_by_key(|r| r.effect);
+                let matching =
+                    tools.rules.iter().filter(|r| glob::name(&r.pattern.node, name.as_bytes()));
+                matching.clone().for_each(|r| {
+                    self.note(r.pattern.span, || format!("matches: {}", r.effect));
+                });
+                let rule = matching.min_by_key(|r| r.effect);
                 let (effect, span) = match rule {
                     Some(rule) => (rule.effect, Some(rule.pattern.span)),
                     None => (tools.otherwise(), tools.otherwise.as_ref().map(|o| o.span)),
@@ -152,7 +181,9 @@ impl<'p> Oracle<'p> {
         let edits = Permission::READ | Permission::WRITE;
         let only_edits = declared.and_then(|t| t.uses).is_some_and(|u| edits.contains(u.set));
         let (effect, reason) = match (self.phase, written.effect) {
-            (Phase::Plan, Effect::Allow | Effect::Ask) if !readonly => (Effect::Deny, Reason::Phase),
+            (Phase::Plan, Effect::Allow | Effect::Ask) if !readonly => {
+                (Effect::Deny, Reason::Phase)
+            }
             (Phase::AcceptEdits, Effect::Ask) if only_edits => (Effect::Allow, Reason::Granted),
             _ => phases::loose(self.phase, (written.effect, written.reason)),
         };

@@ -164,7 +164,8 @@ impl SourceMap {
 }
 
 fn line_starts(text: &str) -> Vec<u32> {
-    let after_newline = |(i, _): (usize, u8)| u32::try_from(i.saturating_add(1)).unwrap_or(u32::MAX);
+    let after_newline =
+        |(i, _): (usize, u8)| u32::try_from(i.saturating_add(1)).unwrap_or(u32::MAX);
     let ends = text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(after_newline);
     std::iter::once(0).chain(ends).collect()
 }

@@ -103,7 +103,8 @@ impl Unfit {
         Unfit {
             span,
             message: format!("the pattern {error}"),
-            help: "use fewer wildcards before a fixed count of characters, or split the pattern".into(),
+            help: "use fewer wildcards before a fixed count of characters, or split the pattern"
+                .into(),
         }
     }
 }

@@ -45,7 +45,11 @@ impl Context<'_> {
     pub fn plain_command(&self, session: &Session<'_>, text: &str) -> Decision {
         const MAX_WORDS: usize = 64;
         if text.contains('\0') || text.trim_matches([' ', '\t']).is_empty() {
-            return Decision::deny(if self.admits(session.phase) { Reason::Invalid } else { Reason::Phase });
+            return Decision::deny(if self.admits(session.phase) {
+                Reason::Invalid
+            } else {
+                Reason::Phase
+            });
         }
         let plain = |b: u8| b.is_ascii_alphanumeric() || b" \t-_./:,+@%^".contains(&b);
         let mut words: [&[u8]; MAX_WORDS] = [b""; MAX_WORDS];
@@ -126,7 +130,11 @@ impl Context<'_> {
         };
         for a in self.record.list(context::WORDS) {
             let cell = self.over_words(a, argv);
-            found.add(cell.u8(rule_cell::EFFECT), cell.u8(rule_cell::READONLY) != 0, cell.rule(rule_cell::RULE));
+            found.add(
+                cell.u8(rule_cell::EFFECT),
+                cell.u8(rule_cell::READONLY) != 0,
+                cell.rule(rule_cell::RULE),
+            );
         }
         if found.effect == 0 {
             return found;
@@ -138,7 +146,9 @@ impl Context<'_> {
                 a != NONE24 && {
                     let cell = match (words, text) {
                         (true, _) => self.over_words(a, argv),
-                        (false, Some(text)) => self.over_text(a, &mut core::iter::once(text.as_bytes())),
+                        (false, Some(text)) => {
+                            self.over_text(a, &mut core::iter::once(text.as_bytes()))
+                        }
                         (false, None) => self.over_text(a, &mut joined(argv)),
                     };
                     cell.u8(rule_cell::EFFECT) != NO_RULE
@@ -168,6 +178,12 @@ impl Context<'_> {
     /// The strictest answer over all arguments that are a rule's path words.
     fn holes(&self, session: &Session<'_>, record: Record<'_>, argv: &[&[u8]]) -> Decision {
         let mut worst = Decision::new(Effect::Allow, Reason::Granted);
+        // Approving edits is not approving commands.
+        let phase = match session.phase {
+            Phase::AcceptEdits => Phase::Default,
+            phase => phase,
+        };
+        let session = &Session { phase, ..*session };
         for index in record.list(rule::HOLES) {
             let hole = self.table.record(Section::Holes, index);
             let permissions = Permission::from_bits_truncate(hole.u8(hole::PERMISSIONS));
@@ -175,8 +191,14 @@ impl Context<'_> {
             let count = if hole.u8(hole::MANY) == 1 { usize::MAX } else { 1 };
             for word in argv.iter().skip(first).take(count) {
                 for prefix in self.table.strings(hole, hole::PREFIXES) {
-                    if let Some(path) = word.strip_prefix(prefix) {
-                        worst = worst.stricter(self.path(session, path, permissions, Kind::Unknown));
+                    let path = word.strip_prefix(prefix);
+                    if let Some(path) = path.filter(|p| !p.is_empty() && p.first() != Some(&b'-')) {
+                        worst = worst.stricter(self.path_in_phase(
+                            session,
+                            path,
+                            permissions,
+                            Kind::Unknown,
+                        ));
                     }
                 }
             }
@@ -188,7 +210,11 @@ impl Context<'_> {
         let mut found = Found { effect: NO_RULE, readonly: false, rule: None, path: None };
         for a in self.record.list(context::TEXTS) {
             let cell = self.over_text(a, &mut text.clone());
-            found.add(cell.u8(rule_cell::EFFECT), cell.u8(rule_cell::READONLY) != 0, cell.rule(rule_cell::RULE));
+            found.add(
+                cell.u8(rule_cell::EFFECT),
+                cell.u8(rule_cell::READONLY) != 0,
+                cell.rule(rule_cell::RULE),
+            );
         }
         found
     }
@@ -217,8 +243,8 @@ impl Context<'_> {
 
 /// Words that a shell does not take for a command's name.
 const RESERVED: [&str; 22] = [
-    "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for", "in",
-    "select", "function", "time", "coproc", "!", "{", "}", "[[", "]]",
+    "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for",
+    "in", "select", "function", "time", "coproc", "!", "{", "}", "[[", "]]",
 ];
 
 fn joined<'t>(argv: &'t [&'t [u8]]) -> impl Iterator<Item = &'t [u8]> + Clone {

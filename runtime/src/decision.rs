@@ -228,13 +228,8 @@ pub enum Phase {
 
 impl Phase {
     /// All phases, from strict to loose.
-    pub const ALL: [Phase; 5] = [
-        Phase::Plan,
-        Phase::Default,
-        Phase::AcceptEdits,
-        Phase::Trusted,
-        Phase::BypassPermissions,
-    ];
+    pub const ALL: [Phase; 5] =
+        [Phase::Plan, Phase::Default, Phase::AcceptEdits, Phase::Trusted, Phase::BypassPermissions];
 
     /// The name in policies and requests.
     #[must_use]
@@ -332,7 +327,11 @@ pub mod phases {
     /// The verdict on one permission of a path in `phase`, given the verdict
     /// `as written`.
     #[must_use]
-    pub fn permission(phase: Phase, permission: Permission, written: (Effect, Reason)) -> (Effect, Reason) {
+    pub fn permission(
+        phase: Phase,
+        permission: Permission,
+        written: (Effect, Reason),
+    ) -> (Effect, Reason) {
         const GRANTED: (Effect, Reason) = (Effect::Allow, Reason::Granted);
         match (phase, written.0) {
             (Phase::Plan, Effect::Allow | Effect::Ask) if permission != Permission::READ => {

@@ -148,10 +148,27 @@ impl<'a> Context<'a> {
 
     /// Decides a path for a set of permissions. Reads no file system: links
     /// are not followed.
-    pub fn path(&self, session: &Session<'_>, path: &[u8], permissions: Permission, kind: Kind) -> Decision {
+    pub fn path(
+        &self,
+        session: &Session<'_>,
+        path: &[u8],
+        permissions: Permission,
+        kind: Kind,
+    ) -> Decision {
         if !self.admits(session.phase) {
             return Decision::deny(Reason::Phase);
         }
+        self.path_in_phase(session, path, permissions, kind)
+    }
+
+    /// As [`Self::path`], whether or not the context admits the phase.
+    pub(crate) fn path_in_phase(
+        &self,
+        session: &Session<'_>,
+        path: &[u8],
+        permissions: Permission,
+        kind: Kind,
+    ) -> Decision {
         match self.locate(session, path) {
             Ok(located) => self.decide(session, &located, permissions, kind),
             Err(reason) => Decision::deny(reason),
@@ -203,8 +220,7 @@ impl<'a> Context<'a> {
         let held = |grant: &[u8]| {
             self.table.symbol(spaces::GRANTS.saturating_add(self.index), grant).is_some()
         };
-        let missing = declared
-            .is_some_and(|d| !self.table.strings(d, tool::REQUIRES).all(held))
+        let missing = declared.is_some_and(|d| !self.table.strings(d, tool::REQUIRES).all(held))
             || !requires.iter().all(|k| held(k.as_bytes()));
         if missing { Decision::deny(Reason::GrantMissing) } else { ruled }
     }
@@ -374,7 +390,13 @@ impl<'a> Context<'a> {
         Ok(false)
     }
 
-    fn decide(&self, session: &Session<'_>, at: &Located<'_>, permissions: Permission, kind: Kind) -> Decision {
+    fn decide(
+        &self,
+        session: &Session<'_>,
+        at: &Located<'_>,
+        permissions: Permission,
+        kind: Kind,
+    ) -> Decision {
         if permissions.is_empty() {
             return Decision::deny(Reason::Invalid);
         }
@@ -421,7 +443,8 @@ impl<'a> Context<'a> {
                     None => {
                         // All of this trie lies below the place.
                         below = below.min(self.table.record(Section::Nodes, root).u8(node::BELOW));
-                        if let Some(m) = self.table.record(Section::Nodes, root).option(node::MOUNT) {
+                        if let Some(m) = self.table.record(Section::Nodes, root).option(node::MOUNT)
+                        {
                             below = below.min(self.own_deletion(m));
                         }
                         continue;
@@ -448,7 +471,8 @@ impl<'a> Context<'a> {
                 below::NOT_GRANTED => (Effect::Deny, Reason::NotGranted),
                 _ => (Effect::Ask, Reason::ApprovalRequired),
             };
-            let (effect, reason) = phases::permission(session.phase, Permission::DELETE, (effect, reason));
+            let (effect, reason) =
+                phases::permission(session.phase, Permission::DELETE, (effect, reason));
             if effect < decision.effect {
                 return Decision { effect, reason, mount: decision.mount, rule: None };
             }
@@ -482,7 +506,8 @@ impl<'a> Context<'a> {
     /// holds it, but the root of a trie has no parent, so it is worked out.
     fn own_deletion(&self, mount: u32) -> u8 {
         let (_, class) = self.mount_class(mount);
-        let delete = |at: usize| Permission::from_bits_truncate(class.u8(at)).contains(Permission::DELETE);
+        let delete =
+            |at: usize| Permission::from_bits_truncate(class.u8(at)).contains(Permission::DELETE);
         if delete(class::DENY) {
             below::DENIED
         } else if !delete(class::ALLOW) {
@@ -514,7 +539,10 @@ impl<'a> Context<'a> {
                     rule: verdict.hide.rule,
                 };
             }
-            Decision { mount: Some(MountId(mount)), ..fields(verdict).judge(session.phase, permissions) }
+            Decision {
+                mount: Some(MountId(mount)),
+                ..fields(verdict).judge(session.phase, permissions)
+            }
         };
         let Some(island) = class.option(class::ISLAND) else {
             return judge(&Verdict::default());
@@ -524,7 +552,9 @@ impl<'a> Context<'a> {
         let walked = match (quick, at.place.tail()) {
             // Addressed below the same top-level mount: its own directory, then
             // the rest, and nothing to skip.
-            (Some(addressed), Some(tail)) if self.mount_class(addressed).1.u24(class::TOP) == top => {
+            (Some(addressed), Some(tail))
+                if self.mount_class(addressed).1.u24(class::TOP) == top =>
+            {
                 let skip = Segments::of(self.directory(top_record)).count();
                 let own = Segments::of(self.directory(self.mount_class(addressed).0)).skip(skip);
                 self.walk(island, own.chain(tail))
@@ -535,9 +565,8 @@ impl<'a> Context<'a> {
                 let Some(anchor) = self.anchor_path(session, anchor) else {
                     return Decision::deny(Reason::Invalid);
                 };
-                let skip = Segments::of(anchor)
-                    .chain(Segments::of(self.directory(top_record)))
-                    .count();
+                let skip =
+                    Segments::of(anchor).chain(Segments::of(self.directory(top_record))).count();
                 self.walk(island, at.place.segments().skip(skip))
             }
         };
@@ -575,7 +604,12 @@ impl<'a> Context<'a> {
         let judge = |verdict: &Verdict| {
             if verdict.hidden() {
                 let rule = verdict.hide.rule;
-                return Decision { effect: Effect::Deny, reason: Reason::Hidden, mount: None, rule };
+                return Decision {
+                    effect: Effect::Deny,
+                    reason: Reason::Hidden,
+                    mount: None,
+                    rule,
+                };
             }
             fields.judge(session.phase, permissions)
         };
@@ -678,7 +712,7 @@ fn both(kind: Kind, walked: &Walked, judge: impl Fn(&Verdict) -> Decision) -> De
 /// Whether a text is `namespace:name`, both parts there.
 #[must_use]
 pub(crate) fn is_grant_key(key: &str) -> bool {
-    key.split_once(':')
-        .is_some_and(|(namespace, name)| !namespace.is_empty() && !name.is_empty() && !name.contains(':'))
-        && !key.contains('\0')
+    key.split_once(':').is_some_and(|(namespace, name)| {
+        !namespace.is_empty() && !name.is_empty() && !name.contains(':')
+    }) && !key.contains('\0')
 }

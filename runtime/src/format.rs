@@ -56,7 +56,7 @@ pub enum Section {
     StringLists = 13,
     /// Declared tools.
     Tools = 14,
-    /// Parameters: string.
+    /// Parameters.
     Params = 15,
     /// Debug: files: string.
     Files = 16,
@@ -131,7 +131,8 @@ impl Section {
             Section::Automata => automaton::SIZE,
             Section::Rules => rule::SIZE,
             Section::Holes => hole::SIZE,
-            Section::StringLists | Section::Params | Section::Files => string::SIZE,
+            Section::StringLists | Section::Files => string::SIZE,
+            Section::Params => param::SIZE,
             Section::Tools => tool::SIZE,
             Section::RuleTexts => rule_text::SIZE,
         }
@@ -487,6 +488,17 @@ pub mod tool {
     pub const READONLY: u8 = 1;
     /// It declares what it uses.
     pub const DECLARES_USES: u8 = 2;
+}
+
+/// `params`.
+pub mod param {
+    /// Name, string.
+    pub const NAME: usize = 0;
+    /// Default directory as written (`/…`, `./…`, `~/…`), string; empty if
+    /// there is none.
+    pub const DEFAULT: usize = 5;
+    /// Bytes.
+    pub const SIZE: usize = 10;
 }
 
 /// `rule-texts`.

@@ -7,8 +7,8 @@
 use crate::decision::RuleId;
 use crate::error::TableError;
 use crate::format::{
-    self, FLAG_DEBUG, NONE24, SECTIONS, Section, automaton, context, hash, rule_text, spaces,
-    string, symbol,
+    self, FLAG_DEBUG, NONE24, SECTIONS, Section, automaton, context, hash, param, rule_text,
+    spaces, string, symbol,
 };
 use crate::validate;
 
@@ -96,10 +96,23 @@ impl<'a> Table<'a> {
         Record(self.bytes).u32(48) & FLAG_DEBUG != 0
     }
 
-    /// Names of the parameters that binding needs.
-    pub fn params(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+    /// The parameters that binding needs: name, and default directory as the
+    /// policy has it (`/…`, `./…` below the base, `~/…`), if it has one.
+    pub fn params(&self) -> impl Iterator<Item = (&'a str, Option<&'a str>)> + use<'a> {
         let table = *self;
-        (0..table.count(Section::Params)).map(move |i| table.param(i))
+        (0..table.count(Section::Params)).map(move |i| {
+            let record = table.record(Section::Params, i);
+            let default = table.text(table.string(record, param::DEFAULT));
+            (table.param(i), Some(default).filter(|d| !d.is_empty()))
+        })
+    }
+
+    /// The files that the policy was compiled from, as far as rules of them are
+    /// known: empty without debug sections.
+    pub fn files(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        let table = *self;
+        (0..table.count(Section::Files))
+            .map(move |i| table.text(table.string(table.record(Section::Files, i), 0)))
     }
 
     /// Sizes of all sections, in file order.
@@ -340,7 +353,8 @@ impl<'a> Automaton<'a> {
     pub fn step(&self, state: u32, byte: u8) -> u32 {
         let class = u32::from(self.map.get(usize::from(byte)).copied().unwrap_or(0));
         if !self.displaced {
-            return self.number(self.rows, state.saturating_mul(self.classes).saturating_add(class));
+            return self
+                .number(self.rows, state.saturating_mul(self.classes).saturating_add(class));
         }
         let base = Record(self.rows).u32((state as usize).saturating_mul(4));
         let slot = base.saturating_add(class).saturating_mul(2);
@@ -381,6 +395,11 @@ impl<'a> Context<'a> {
     #[must_use]
     pub fn name(&self) -> &'a str {
         self.table.text(self.table.string(self.record, context::NAME))
+    }
+
+    /// Its mounts, in the order of the policy.
+    pub fn mounts(&self) -> impl Iterator<Item = crate::MountId> + use<'a> {
+        self.record.list(context::MOUNTS).map(crate::MountId)
     }
 
     /// The table it is of.

@@ -7,8 +7,8 @@ use crate::digest::blake3;
 use crate::error::TableError;
 use crate::format::{
     DIGEST, DIRECTORY_ENTRY, HEADER, MAGIC, NONE24, SECTIONS, Section, VERSION, anchor, automaton,
-    below, class, context, hole, island, list, mount, node, path_cell, rule, rule_cell, rule_text,
-    spaces, string, symbol, tool,
+    below, class, context, hole, island, list, mount, node, param, path_cell, rule, rule_cell,
+    rule_text, spaces, string, symbol, tool,
 };
 use crate::table::{Record, Table};
 
@@ -71,7 +71,9 @@ pub(crate) fn sections(bytes: &[u8]) -> Result<[&[u8]; SECTIONS], TableError> {
             return Err(malformed(index, "the section does not begin where the last one ends"));
         }
         end = start.saturating_add(length);
-        *slot = bytes.get(start..end).ok_or_else(|| malformed(index, "the section ends after the file"))?;
+        *slot = bytes
+            .get(start..end)
+            .ok_or_else(|| malformed(index, "the section ends after the file"))?;
         if length.checked_rem(kind.record()) != Some(0) {
             return Err(malformed(index, "the section is no whole number of records"));
         }
@@ -99,7 +101,7 @@ pub(crate) fn records(table: &Table<'_>) -> Result<(), TableError> {
         (Section::Holes, holes),
         (Section::StringLists, any_string),
         (Section::Tools, tools),
-        (Section::Params, text_string),
+        (Section::Params, params),
         (Section::Files, text_string),
     ];
     buckets(table)?;
@@ -168,6 +170,11 @@ fn text_string(table: &Table<'_>, record: Record<'_>) -> Check {
     text_at(table, record, 0)
 }
 
+fn params(table: &Table<'_>, record: Record<'_>) -> Check {
+    text_at(table, record, param::NAME)?;
+    text_at(table, record, param::DEFAULT)
+}
+
 fn permissions(byte: u8) -> Check {
     ensure(byte <= 15, "a permission that does not exist")
 }
@@ -202,11 +209,16 @@ fn symbols(table: &Table<'_>, r: Record<'_>) -> Check {
     match space {
         spaces::CONTEXTS => in_section(table, Section::Contexts, value),
         spaces::TOOLS => in_section(table, Section::Tools, value),
-        _ if space >= spaces::GRANTS => in_section(table, Section::Contexts, space.saturating_sub(spaces::GRANTS)),
+        _ if space >= spaces::GRANTS => {
+            in_section(table, Section::Contexts, space.saturating_sub(spaces::GRANTS))
+        }
         _ if space >= spaces::SLUGS => {
             in_section(table, Section::Contexts, space.saturating_sub(spaces::SLUGS))?;
             let owner = table.record(Section::Contexts, space.saturating_sub(spaces::SLUGS));
-            ensure(owner.list(context::MOUNTS).contains(&value), "a slug of another context's mount")
+            ensure(
+                owner.list(context::MOUNTS).contains(&value),
+                "a slug of another context's mount",
+            )
         }
         _ => {
             in_section(table, Section::Nodes, space)?;
@@ -230,7 +242,11 @@ fn contexts(table: &Table<'_>, r: Record<'_>) -> Check {
     list_in(table, Section::Mounts, r, context::MOUNTS)?;
     let root = r.u24(context::ROOT);
     ensure(
-        if r.list(context::MOUNTS).is_empty() { root == NONE24 } else { r.list(context::MOUNTS).contains(&root) },
+        if r.list(context::MOUNTS).is_empty() {
+            root == NONE24
+        } else {
+            r.list(context::MOUNTS).contains(&root)
+        },
         "mounts without a root",
     )?;
     // The class of a mount counts anchors in its context's list.
@@ -239,7 +255,10 @@ fn contexts(table: &Table<'_>, r: Record<'_>) -> Check {
         let class = table.record(Section::Mounts, m).u16(mount::CLASS);
         let class_record = table.record(Section::MountClasses, u32::from(class));
         ensure(usize::from(class_record.u8(class::ANCHOR)) < anchors, "a mount without an anchor")?;
-        ensure(r.list(context::MOUNTS).contains(&class_record.u24(class::TOP)), "a top-level mount of another context")?;
+        ensure(
+            r.list(context::MOUNTS).contains(&class_record.u24(class::TOP)),
+            "a top-level mount of another context",
+        )?;
     }
     optional(table, Section::Islands, r.u24(context::ISLAND))?;
     if let Some(i) = r.option(context::ISLAND) {

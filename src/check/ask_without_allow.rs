@@ -37,7 +37,9 @@ pub(super) fn check(policy: &Policy) -> Vec<Diagnostic> {
             Diagnostic::new(
                 &codes::ASK_WITHOUT_ALLOW,
                 ask.span,
-                format!("`{missing}` is asked for and nowhere allowed: it is denied without a question"),
+                format!(
+                    "`{missing}` is asked for and nowhere allowed: it is denied without a question"
+                ),
             )
             .help(format!("add `allow {missing}` where it is meant, or take it out of this `ask`"))
         })

@@ -63,7 +63,9 @@ pub(super) fn rules(policy: &Policy) -> Vec<Diagnostic> {
             .tools
             .iter()
             .flat_map(|t| &t.rules)
-            .filter_map(|r| Some((r.effect, r.pattern.span, Read::Re(glob::name(&r.pattern.node).ok()?))))
+            .filter_map(|r| {
+                Some((r.effect, r.pattern.span, Read::Re(glob::name(&r.pattern.node).ok()?)))
+            })
             .collect::<Vec<_>>();
         pairs(&tools, &mut seen, &mut out, "tool");
     }
@@ -125,7 +127,9 @@ fn pairs(
         }
     }
     for (_, span, read) in rules.iter().filter(|(e, ..)| *e == Effect::Deny) {
-        let Some(allow) = automaton(read).and_then(|dfa| allowed.get(&dfa).copied()) else { continue };
+        let Some(allow) = automaton(read).and_then(|dfa| allowed.get(&dfa).copied()) else {
+            continue;
+        };
         if seen.insert((allow, *span)) {
             out.push(
                 Diagnostic::new(

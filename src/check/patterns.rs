@@ -43,7 +43,9 @@ pub(super) fn check(policy: &Policy) -> Vec<Diagnostic> {
     for assert in &policy.asserts {
         for pattern in assert.pattern.iter().chain(&assert.except) {
             match assert.action {
-                crate::hir::Action::Run | crate::hir::Action::Argv => out.command(pattern, false, true),
+                crate::hir::Action::Run | crate::hir::Action::Argv => {
+                    out.command(pattern, false, true)
+                }
                 crate::hir::Action::Path(_) => {
                     out.path(&Spanned::new(pattern.text.clone(), pattern.span));
                 }
@@ -74,7 +76,8 @@ impl Out<'_> {
         }
         self.seen.push(span);
         self.list.push(
-            Diagnostic::new(&codes::BAD_PATTERN, inner(self.sources, span, offset), message).help(help),
+            Diagnostic::new(&codes::BAD_PATTERN, inner(self.sources, span, offset), message)
+                .help(help),
         );
     }
 
@@ -88,7 +91,8 @@ impl Out<'_> {
                 span,
                 0,
                 format!("the pattern {error}"),
-                "use fewer wildcards before a fixed count of characters, or split the pattern".into(),
+                "use fewer wildcards before a fixed count of characters, or split the pattern"
+                    .into(),
             );
         }
     }
@@ -137,7 +141,8 @@ impl Out<'_> {
                 }
             }
             PatternKind::Glob | PatternKind::Text => {
-                let read = if pattern.kind == PatternKind::Glob { text::glob } else { text::literal };
+                let read =
+                    if pattern.kind == PatternKind::Glob { text::glob } else { text::literal };
                 match read(&pattern.text) {
                     Ok(re) => self.too_large(span, &re),
                     Err(error) => self.error(span, error),

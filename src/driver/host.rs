@@ -81,10 +81,19 @@ impl Host for System {
 
     fn revision(&self, revision: &str, path: &str) -> io::Result<Vec<u8>> {
         if revision.starts_with('-') {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a revision cannot begin with `-`"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "a revision cannot begin with `-`",
+            ));
         }
         let output = std::process::Command::new("git")
-            .args(["show", &format!("{revision}:{}", if path.starts_with('/') { path.to_owned() } else { format!("./{path}") })])
+            .args([
+                "show",
+                &format!(
+                    "{revision}:{}",
+                    if path.starts_with('/') { path.to_owned() } else { format!("./{path}") }
+                ),
+            ])
             .stdin(std::process::Stdio::null())
             .output()?;
         if output.status.success() {
@@ -99,7 +108,8 @@ impl Host for System {
     }
 
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let directory =
+            path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut name = std::ffi::OsString::from(".");
         name.push(path.file_name().unwrap_or_default());
         name.push(format!(".{}.tmp", std::process::id()));

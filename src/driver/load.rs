@@ -27,14 +27,20 @@ pub enum LoadError {
     },
     /// A directory without policies.
     #[error("the directory `{path}` holds no policy")]
-    #[diagnostic(code(meroc::empty), help("put a `.mero` file there, or name one; `meroc init` writes a first one"))]
+    #[diagnostic(
+        code(meroc::empty),
+        help("put a `.mero` file there, or name one; `meroc init` writes a first one")
+    )]
     Empty {
         /// As given.
         path: String,
     },
     /// A directory's `mero.toml`.
     #[error("`{path}` is malformed: {message}")]
-    #[diagnostic(code(meroc::config), help("it says which files to begin with: `roots = [\"policy.mero\"]`"))]
+    #[diagnostic(
+        code(meroc::config),
+        help("it says which files to begin with: `roots = [\"policy.mero\"]`")
+    )]
     Config {
         /// The file.
         path: String,
@@ -43,7 +49,10 @@ pub enum LoadError {
     },
     /// A table where source is needed.
     #[error("`{path}` is a compiled table, and this needs the policy's source")]
-    #[diagnostic(code(meroc::needs_source), help("name the `.mero` file that it was compiled from"))]
+    #[diagnostic(
+        code(meroc::needs_source),
+        help("name the `.mero` file that it was compiled from")
+    )]
     Table {
         /// As given.
         path: String,
@@ -72,7 +81,11 @@ pub fn directory_of(host: &dyn Host, policy: &str) -> PathBuf {
     } else if host.is_dir(path) {
         path.to_owned()
     } else {
-        let plain = if host.is_file(path) { policy } else { policy.split_once(':').map_or(policy, |(_, p)| p) };
+        let plain = if host.is_file(path) {
+            policy
+        } else {
+            policy.split_once(':').map_or(policy, |(_, p)| p)
+        };
         Path::new(plain).parent().map_or_else(PathBuf::new, Path::to_path_buf)
     };
     let current = host.current_dir().unwrap_or_else(|_| PathBuf::from("/"));
@@ -85,7 +98,9 @@ fn normal(path: &Path) -> PathBuf {
     for component in path.components() {
         match component {
             Component::CurDir => {}
-            Component::ParentDir if matches!(out.components().next_back(), Some(Component::Normal(_))) => {
+            Component::ParentDir
+                if matches!(out.components().next_back(), Some(Component::Normal(_))) =>
+            {
                 out.pop();
             }
             other => out.push(other),
@@ -126,12 +141,19 @@ fn unreadable(host: &dyn Host, path: &str, source: std::io::Error) -> LoadError 
     let near = Path::new(path).parent().and_then(|d| {
         let directory = if d.as_os_str().is_empty() { Path::new(".") } else { d };
         let names = host.list(directory).unwrap_or_default();
-        let names = names.iter().filter_map(|p| p.file_name()?.to_str().map(str::to_owned)).collect::<Vec<_>>();
+        let names = names
+            .iter()
+            .filter_map(|p| p.file_name()?.to_str().map(str::to_owned))
+            .collect::<Vec<_>>();
         let own = Path::new(path).file_name()?.to_str()?.to_owned();
-        did_you_mean(&own, names.iter().map(String::as_str)).map(|n| d.join(n).display().to_string())
+        did_you_mean(&own, names.iter().map(String::as_str))
+            .map(|n| d.join(n).display().to_string())
     });
     let help = near.map_or_else(
-        || "name a `.mero` file, a directory of them, `-` for standard input, or `REV:path`".to_owned(),
+        || {
+            "name a `.mero` file, a directory of them, `-` for standard input, or `REV:path`"
+                .to_owned()
+        },
         |n| format!("did you mean `{n}`?"),
     );
     LoadError::Read { path: path.to_owned(), source, help }
@@ -146,7 +168,8 @@ fn roots(host: &dyn Host, policy: &str) -> Result<Vec<String>, LoadError> {
     let show = |p: &Path| p.display().to_string();
     let config = path.join("mero.toml");
     if host.is_file(&config) {
-        let bytes = host.read(&config, MAX_FILE_BYTES).map_err(|e| unreadable(host, &show(&config), e))?;
+        let bytes =
+            host.read(&config, MAX_FILE_BYTES).map_err(|e| unreadable(host, &show(&config), e))?;
         let malformed = |message: String| LoadError::Config { path: show(&config), message };
         let text = String::from_utf8(bytes).map_err(|_| malformed("it is not UTF-8".into()))?;
         let roots = config_roots(&text).map_err(malformed)?;
@@ -180,7 +203,10 @@ impl Loader<'_> {
             return Ok(());
         }
         let (bytes, path) = if name == "-" {
-            (host.stdin(MAX_FILE_BYTES).map_err(|e| unreadable(host, name, e))?, PathBuf::from("<stdin>"))
+            (
+                host.stdin(MAX_FILE_BYTES).map_err(|e| unreadable(host, name, e))?,
+                PathBuf::from("<stdin>"),
+            )
         } else {
             match (host.read(Path::new(name), MAX_FILE_BYTES), name.split_once(':')) {
                 (Ok(bytes), _) => (bytes, path),
@@ -213,7 +239,13 @@ impl Loader<'_> {
             Err(diagnostic) => {
                 self.diagnostics.push(diagnostic);
                 let span = Span::new(file, 0, 0);
-                ast::File { edition: None, imports: Vec::new(), items: Vec::new(), comments: Vec::new(), span }
+                ast::File {
+                    edition: None,
+                    imports: Vec::new(),
+                    items: Vec::new(),
+                    comments: Vec::new(),
+                    span,
+                }
             }
         };
         self.open.push(file);
@@ -229,12 +261,15 @@ impl Loader<'_> {
         let (revision, local) = split_revision(self.host, importer);
         let directory = local.parent().unwrap_or(Path::new(""));
         let path = normal(&directory.join(written));
-        let key = revision.as_ref().map_or_else(|| path.clone(), |r| PathBuf::from(format!("{r}:{}", path.display())));
+        let key = revision
+            .as_ref()
+            .map_or_else(|| path.clone(), |r| PathBuf::from(format!("{r}:{}", path.display())));
         if let Some(&file) = self.known.get(&key) {
             if self.open.contains(&file) {
                 let name = |f: &FileId| self.sources.get(*f).map_or("", |f| &f.name).to_owned();
                 let start = self.open.iter().position(|f| *f == file).unwrap_or(0);
-                let circle = self.open.get(start..).unwrap_or(&[]).iter().map(|f| format!("`{}`", name(f)));
+                let circle =
+                    self.open.get(start..).unwrap_or(&[]).iter().map(|f| format!("`{}`", name(f)));
                 let circle = circle.collect::<Vec<_>>().join(" imports ");
                 self.diagnostics.push(
                     Diagnostic::new(
@@ -263,13 +298,29 @@ impl Loader<'_> {
         match read {
             Ok(bytes) => Some(self.file(key.clone(), &key.display().to_string(), &bytes, false)),
             Err(error) => {
-                let names = self.host.list(path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))).unwrap_or_default();
-                let names = names.iter().filter_map(|p| p.file_name()?.to_str().map(str::to_owned)).collect::<Vec<_>>();
-                let own = Path::new(written).file_name().and_then(|n| n.to_str()).unwrap_or(written);
+                let names = self
+                    .host
+                    .list(
+                        path.parent()
+                            .filter(|p| !p.as_os_str().is_empty())
+                            .unwrap_or(Path::new(".")),
+                    )
+                    .unwrap_or_default();
+                let names = names
+                    .iter()
+                    .filter_map(|p| p.file_name()?.to_str().map(str::to_owned))
+                    .collect::<Vec<_>>();
+                let own =
+                    Path::new(written).file_name().and_then(|n| n.to_str()).unwrap_or(written);
                 let near = did_you_mean(own, names.iter().map(String::as_str));
                 let help = match near {
-                    Some(near) => format!("did you mean `{}`?", Path::new(written).with_file_name(near).display()),
-                    None if written.starts_with("std") => "built-in profiles need no import: `use std::NAME`".to_owned(),
+                    Some(near) => format!(
+                        "did you mean `{}`?",
+                        Path::new(written).with_file_name(near).display()
+                    ),
+                    None if written.starts_with("std") => {
+                        "built-in profiles need no import: `use std::NAME`".to_owned()
+                    }
                     None => "the path is relative to the importing file".to_owned(),
                 };
                 self.diagnostics.push(
@@ -290,10 +341,17 @@ impl Loader<'_> {
         let mut wanted = Vec::new();
         for unit in &self.units {
             for item in &unit.tree.items {
-                if let ast::ItemKind::Context { body, .. } | ast::ItemKind::Profile { body, .. } = &item.kind {
+                if let ast::ItemKind::Context { body, .. } | ast::ItemKind::Profile { body, .. } =
+                    &item.kind
+                {
                     for statement in body {
                         if let ast::StatementKind::Use(names) = &statement.kind {
-                            wanted.extend(names.iter().filter_map(|n| n.node.strip_prefix("std::")).map(str::to_owned));
+                            wanted.extend(
+                                names
+                                    .iter()
+                                    .filter_map(|n| n.node.strip_prefix("std::"))
+                                    .map(str::to_owned),
+                            );
                         }
                     }
                 }

@@ -66,10 +66,14 @@ impl<T: Copy + PartialEq> Slot<T> {
 
 fn twice(scope: &Scope<'_>, what: &str, first: Span, again: Span) {
     scope.report(
-        Diagnostic::new(&codes::CONFLICTING_FIELDS, again, format!("`{what}` is set twice in one place"))
-            .here("set again here")
-            .label(first, "first set here")
-            .help(format!("join the two, as in `{what} read | write`, or remove one")),
+        Diagnostic::new(
+            &codes::CONFLICTING_FIELDS,
+            again,
+            format!("`{what}` is set twice in one place"),
+        )
+        .here("set again here")
+        .label(first, "first set here")
+        .help(format!("join the two, as in `{what} read | write`, or remove one")),
     );
 }
 
@@ -110,12 +114,17 @@ pub(super) fn resolve(
     let settle = |slot: Slot<Permission>, what| {
         slot.settle(scope, what, name.span).map(|(set, span)| Setting { set, span })
     };
-    let fields =
-        Fields { allow: settle(allow, "allow"), ask: settle(ask, "ask"), deny: settle(deny, "deny") };
+    let fields = Fields {
+        allow: settle(allow, "allow"),
+        ask: settle(ask, "ask"),
+        deny: settle(deny, "deny"),
+    };
     let spanned = |v: Option<(Effect, Span)>| v.map(|(e, s)| Spanned::new(e, s));
-    builder.commands.otherwise = spanned(builder.otherwise.clone().settle(scope, "otherwise", name.span));
+    builder.commands.otherwise =
+        spanned(builder.otherwise.clone().settle(scope, "otherwise", name.span));
     builder.commands.opaque = spanned(builder.opaque.clone().settle(scope, "opaque", name.span));
-    builder.tools.otherwise = spanned(builder.tools_otherwise.clone().settle(scope, "otherwise", name.span));
+    builder.tools.otherwise =
+        spanned(builder.tools_otherwise.clone().settle(scope, "otherwise", name.span));
     check_mounts(scope, name, &builder);
     let (phases, phases_span) = match builder.phases {
         Some((phases, span)) => (phases, Some(span)),
@@ -175,7 +184,9 @@ impl Resolver<'_, '_> {
                 StatementKind::Wrappers(names) => {
                     b.commands.wrappers.get_or_insert_default().extend(names.iter().cloned());
                 }
-                StatementKind::Phases(_) | StatementKind::Unconfined | StatementKind::Mount { .. }
+                StatementKind::Phases(_)
+                | StatementKind::Unconfined
+                | StatementKind::Mount { .. }
                     if profile.is_some() =>
                 {
                     let what = match &statement.kind {
@@ -183,7 +194,11 @@ impl Resolver<'_, '_> {
                         StatementKind::Unconfined => "unconfined",
                         _ => "mount",
                     };
-                    self.misplaced(statement, &format!("a profile cannot hold `{what}`"), "say it in each context: a profile is only what several contexts share");
+                    self.misplaced(
+                        statement,
+                        &format!("a profile cannot hold `{what}`"),
+                        "say it in each context: a profile is only what several contexts share",
+                    );
                 }
                 StatementKind::Phases(names) => {
                     let phases = names.iter().filter_map(|n| phase(scope, n)).collect::<Vec<_>>();
@@ -210,7 +225,8 @@ impl Resolver<'_, '_> {
     }
 
     fn misplaced(&self, statement: &Statement, message: &str, help: &str) {
-        self.scope.report(Diagnostic::new(&codes::BAD_STATEMENT, head(statement), message).help(help));
+        self.scope
+            .report(Diagnostic::new(&codes::BAD_STATEMENT, head(statement), message).help(help));
     }
 
     fn splice(&self, b: &mut Builder, name: &Name, open: &mut Vec<String>) {
@@ -258,7 +274,13 @@ impl Resolver<'_, '_> {
                     });
                 }
                 CommandStatementKind::Otherwise(e) => {
-                    b.otherwise.set(self.scope, "otherwise", effect(e.node), statement.span, profile);
+                    b.otherwise.set(
+                        self.scope,
+                        "otherwise",
+                        effect(e.node),
+                        statement.span,
+                        profile,
+                    );
                 }
                 CommandStatementKind::Opaque(e) => {
                     if e.node == ast::Effect::Allow {
@@ -268,7 +290,9 @@ impl Resolver<'_, '_> {
                                 e.span,
                                 "what is not understood cannot be allowed",
                             )
-                            .help("write `opaque ask`, or leave it out: opaque commands are denied"),
+                            .help(
+                                "write `opaque ask`, or leave it out: opaque commands are denied",
+                            ),
                         );
                     }
                     let e_value = effect(e.node).min(Effect::Ask);
@@ -288,17 +312,32 @@ impl Resolver<'_, '_> {
             match &rule.kind {
                 ToolRuleKind::Rule { effect: e, patterns } => {
                     b.tools.rules.extend(
-                        patterns.iter().map(|p| ToolRule { effect: effect(*e), pattern: p.clone() }),
+                        patterns
+                            .iter()
+                            .map(|p| ToolRule { effect: effect(*e), pattern: p.clone() }),
                     );
                 }
                 ToolRuleKind::Otherwise(e) => {
-                    b.tools_otherwise.set(self.scope, "otherwise", effect(e.node), rule.span, profile);
+                    b.tools_otherwise.set(
+                        self.scope,
+                        "otherwise",
+                        effect(e.node),
+                        rule.span,
+                        profile,
+                    );
                 }
             }
         }
     }
 
-    fn mount(&self, b: &mut Builder, parent: Option<usize>, slug: &Name, host_text: &Name, body: &[Statement]) {
+    fn mount(
+        &self,
+        b: &mut Builder,
+        parent: Option<usize>,
+        slug: &Name,
+        host_text: &Name,
+        body: &[Statement],
+    ) {
         let scope = self.scope;
         let parent_host = parent.and_then(|p| b.mounts.get(p)).map(|m| m.host.clone());
         let host = match &parent_host {
@@ -327,7 +366,11 @@ impl Resolver<'_, '_> {
             host
         });
         if slug.node.len() > 255 {
-            scope.report(Diagnostic::new(&codes::DUPLICATE_SLUG, slug.span, "a slug is at most 255 bytes long"));
+            scope.report(Diagnostic::new(
+                &codes::DUPLICATE_SLUG,
+                slug.span,
+                "a slug is at most 255 bytes long",
+            ));
         }
         let index = b.mounts.len();
         b.mounts.push(Mount {
@@ -344,10 +387,16 @@ impl Resolver<'_, '_> {
         let (mut hide, mut on) = (Vec::new(), Vec::new());
         for statement in body {
             match &statement.kind {
-                StatementKind::Field { field, set } => self.field(&mut fields, *field, set, statement.span),
+                StatementKind::Field { field, set } => {
+                    self.field(&mut fields, *field, set, statement.span)
+                }
                 StatementKind::Hide(patterns) => hide.extend(patterns.iter().cloned()),
-                StatementKind::On { patterns, body } => on.push(self.on(patterns, body, statement.span)),
-                StatementKind::Mount { slug, host, body } => self.mount(b, Some(index), slug, host, body),
+                StatementKind::On { patterns, body } => {
+                    on.push(self.on(patterns, body, statement.span))
+                }
+                StatementKind::Mount { slug, host, body } => {
+                    self.mount(b, Some(index), slug, host, body)
+                }
                 other => {
                     let what = keyword(other);
                     self.misplaced(

@@ -74,7 +74,9 @@ pub fn top_level(
              or `param NAME` and `$NAME/…`"
                 .to_owned()
         } else {
-            format!("write `./{text}` (below the policy's base directory), `/…`, `~/…` or `$PARAM/…`")
+            format!(
+                "write `./{text}` (below the policy's base directory), `/…`, `~/…` or `$PARAM/…`"
+            )
         };
         return Err((format!("`{text}` is no host directory that can be bound"), help));
     };
@@ -118,7 +120,10 @@ fn segments(mut out: Vec<String>, text: &str, floor: usize) -> Result<Vec<String
             }
             _ if segment.len() > 255 => {
                 return Err((
-                    format!("a directory name of {} bytes is longer than any file system takes", segment.len()),
+                    format!(
+                        "a directory name of {} bytes is longer than any file system takes",
+                        segment.len()
+                    ),
                     "at most 255 bytes".into(),
                 ));
             }

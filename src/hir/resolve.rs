@@ -25,7 +25,9 @@ pub fn resolve(units: &[Unit], sources: &SourceMap) -> (Policy, Vec<Diagnostic>)
     let items = || units.iter().filter(|u| !u.std).flat_map(|u| &u.tree.items);
     for item in items() {
         match &item.kind {
-            ItemKind::Param { name, default } => policy.params.push(param(&scope, name, default.as_ref())),
+            ItemKind::Param { name, default } => {
+                policy.params.push(param(&scope, name, default.as_ref()))
+            }
             ItemKind::Tool { name, body } => policy.tools.push(tool(&scope, name, body)),
             ItemKind::Permission { set, .. } => {
                 scope.permissions(set);
@@ -43,7 +45,8 @@ pub fn resolve(units: &[Unit], sources: &SourceMap) -> (Policy, Vec<Diagnostic>)
     for item in items() {
         if let ItemKind::Context { name, narrows, body } = &item.kind {
             let mut context = context::resolve(&scope, &params, item, name, body);
-            if let Some(other) = narrows.as_ref().filter(|o| scope.find(Kind::Context, o).is_some()) {
+            if let Some(other) = narrows.as_ref().filter(|o| scope.find(Kind::Context, o).is_some())
+            {
                 let index = names.iter().position(|n| *n == other.node);
                 context.narrows = index.map(|i| Spanned::new(i, other.span));
             }
@@ -72,7 +75,8 @@ pub fn resolve(units: &[Unit], sources: &SourceMap) -> (Policy, Vec<Diagnostic>)
                 }
             }
             ItemKind::Assert(assert) => {
-                let phases = assert.phases.iter().filter_map(|p| phase(&scope, p)).collect::<Vec<_>>();
+                let phases =
+                    assert.phases.iter().filter_map(|p| phase(&scope, p)).collect::<Vec<_>>();
                 let action = action(&scope, &assert.action);
                 if let Some(index) = context(&assert.context) {
                     let admitted = policy.contexts.get(index).map_or(&[][..], |c| &c.phases);
@@ -105,11 +109,15 @@ pub(super) const fn effect(effect: ast::Effect) -> Effect {
 
 fn param(scope: &Scope<'_>, name: &Name, default: Option<&Name>) -> Param {
     if let Some(text) = default {
-        let whole = text.node.starts_with('/') || text.node.starts_with("./") || text.node.starts_with('~') || text.node == ".";
+        let whole = text.node.starts_with('/')
+            || text.node.starts_with("./")
+            || text.node.starts_with('~')
+            || text.node == ".";
         let problem = if !whole {
             Some((
                 format!("`{}` is no directory that a parameter can stand for", text.node),
-                "write an absolute path, `./…` below the policy's base directory, or `~/…`".to_owned(),
+                "write an absolute path, `./…` below the policy's base directory, or `~/…`"
+                    .to_owned(),
             ))
         } else {
             host::top_level(&text.node, |_| None).err()
@@ -137,10 +145,13 @@ fn tool(scope: &Scope<'_>, name: &Name, body: &[ast::ToolStatement]) -> Tool {
             }
             ToolStatementKind::Uses(set) => {
                 let before = tool.uses.map_or_else(Default::default, |s: Setting| s.set);
-                tool.uses = Some(Setting { set: before | scope.permissions(set), span: statement.span });
+                tool.uses =
+                    Some(Setting { set: before | scope.permissions(set), span: statement.span });
             }
             ToolStatementKind::Readonly => tool.readonly = true,
-            ToolStatementKind::Ability(level) => tool.ability = ability(scope, level).or(tool.ability),
+            ToolStatementKind::Ability(level) => {
+                tool.ability = ability(scope, level).or(tool.ability)
+            }
         }
     }
     tool
@@ -159,7 +170,10 @@ fn ability(scope: &Scope<'_>, level: &Name) -> Option<u8> {
                 format!("there is no ability level `{}`", level.node),
             )
             .help(near.map_or_else(
-                || "levels are `simple`, `basic`, `intermediate`, `proficient`, `advanced`".to_owned(),
+                || {
+                    "levels are `simple`, `basic`, `intermediate`, `proficient`, `advanced`"
+                        .to_owned()
+                },
                 |n| format!("did you mean `{n}`?"),
             )),
         );
@@ -177,12 +191,23 @@ pub(super) fn grant_key(scope: &Scope<'_>, key: &Name) -> bool {
             }
             ("is longer than a table holds (255 bytes)", "shorten it".to_owned())
         }
-        [bare] => ("has no namespace", format!("write `core:{bare}`, or your own namespace before the colon")),
+        [bare] => (
+            "has no namespace",
+            format!("write `core:{bare}`, or your own namespace before the colon"),
+        ),
         [_, _] => ("has an empty part", "write `namespace:name`".to_owned()),
-        _ => ("has more than one colon", "write `namespace:name`; dots may stand in the name".to_owned()),
+        _ => (
+            "has more than one colon",
+            "write `namespace:name`; dots may stand in the name".to_owned(),
+        ),
     };
     scope.report(
-        Diagnostic::new(&codes::BARE_GRANT, key.span, format!("the grant key `{}` {what}", key.node)).help(help),
+        Diagnostic::new(
+            &codes::BARE_GRANT,
+            key.span,
+            format!("the grant key `{}` {what}", key.node),
+        )
+        .help(help),
     );
     false
 }
@@ -193,12 +218,18 @@ pub(super) fn phase(scope: &Scope<'_>, name: &Name) -> Option<Phase> {
     if found.is_none() {
         let near = did_you_mean(&name.node, Phase::ALL.iter().map(|p| p.name()));
         scope.report(
-            Diagnostic::new(&codes::UNKNOWN_PHASE, name.span, format!("there is no phase `{}`", name.node)).help(
-                near.map_or_else(
-                    || "phases are `plan`, `default`, `accept_edits`, `trusted`, `bypass_permissions`".to_owned(),
-                    |n| format!("did you mean `{n}`?"),
-                ),
-            ),
+            Diagnostic::new(
+                &codes::UNKNOWN_PHASE,
+                name.span,
+                format!("there is no phase `{}`", name.node),
+            )
+            .help(near.map_or_else(
+                || {
+                    "phases are `plan`, `default`, `accept_edits`, `trusted`, `bypass_permissions`"
+                        .to_owned()
+                },
+                |n| format!("did you mean `{n}`?"),
+            )),
         );
     }
     found
@@ -214,7 +245,12 @@ fn action(scope: &Scope<'_>, action: &ast::Action) -> Action {
     }
 }
 
-fn test_cases(scope: &Scope<'_>, body: &[ast::TestStatement], current: Phase, out: &mut Vec<TestCase>) {
+fn test_cases(
+    scope: &Scope<'_>,
+    body: &[ast::TestStatement],
+    current: Phase,
+    out: &mut Vec<TestCase>,
+) {
     for statement in body {
         match &statement.kind {
             TestStatementKind::In { phase: name, body } => {
@@ -251,12 +287,15 @@ fn test_cases(scope: &Scope<'_>, body: &[ast::TestStatement], current: Phase, ou
 fn unknown_reason(scope: &Scope<'_>, name: &Name) {
     let near = did_you_mean(&name.node, Reason::ALL.iter().map(|r| r.name()));
     scope.report(
-        Diagnostic::new(&codes::UNDEFINED_NAME, name.span, format!("there is no reason `{}`", name.node)).help(
-            near.map_or_else(
-                || format!("reasons are {}", Reason::ALL.map(|r| format!("`{r}`")).join(", ")),
-                |n| format!("did you mean `{n}`?"),
-            ),
-        ),
+        Diagnostic::new(
+            &codes::UNDEFINED_NAME,
+            name.span,
+            format!("there is no reason `{}`", name.node),
+        )
+        .help(near.map_or_else(
+            || format!("reasons are {}", Reason::ALL.map(|r| format!("`{r}`")).join(", ")),
+            |n| format!("did you mean `{n}`?"),
+        )),
     );
 }
 
@@ -267,13 +306,26 @@ fn unused(scope: &Scope<'_>, units: &[Unit]) {
             continue;
         }
         let (code, help) = match kind {
-            Kind::Profile => (&codes::UNUSED_PROFILE, format!("no context has `use {name}`: add it where it is meant, or remove the profile")),
+            Kind::Profile => (
+                &codes::UNUSED_PROFILE,
+                format!(
+                    "no context has `use {name}`: add it where it is meant, or remove the profile"
+                ),
+            ),
             Kind::Param => (&codes::UNUSED_PARAM, format!("no mount begins with `${name}`")),
-            Kind::Permission => (&codes::UNUSED_PERMISSION, "remove it, or name it in an `allow`, `ask` or `deny`".to_owned()),
+            Kind::Permission => (
+                &codes::UNUSED_PERMISSION,
+                "remove it, or name it in an `allow`, `ask` or `deny`".to_owned(),
+            ),
             _ => continue,
         };
         scope.report(
-            Diagnostic::new(code, definition.name, format!("the {} `{name}` is not used", kind.noun())).help(help),
+            Diagnostic::new(
+                code,
+                definition.name,
+                format!("the {} `{name}` is not used", kind.noun()),
+            )
+            .help(help),
         );
     }
     for unit in units {
@@ -287,7 +339,12 @@ fn unused(scope: &Scope<'_>, units: &[Unit]) {
                 let Some(u) = units.iter().find(|u| u.file == file) else { continue };
                 // Contexts, tools and tests take part by themselves.
                 provides |= u.tree.items.iter().any(|i| {
-                    !matches!(i.kind, ItemKind::Profile { .. } | ItemKind::Param { .. } | ItemKind::Permission { .. })
+                    !matches!(
+                        i.kind,
+                        ItemKind::Profile { .. }
+                            | ItemKind::Param { .. }
+                            | ItemKind::Permission { .. }
+                    )
                 });
                 for further in u.imports.iter().flatten() {
                     if !seen.contains(further) {

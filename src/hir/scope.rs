@@ -95,7 +95,10 @@ impl<'a> Scope<'a> {
                 Diagnostic::new(
                     &codes::DUPLICATE_NAME,
                     name.span,
-                    format!("`{}` is a permission of the language and cannot be defined anew", name.node),
+                    format!(
+                        "`{}` is a permission of the language and cannot be defined anew",
+                        name.node
+                    ),
                 )
                 .help("choose another name for the set"),
             );
@@ -120,7 +123,9 @@ impl<'a> Scope<'a> {
                 )
                 .here("defined again here")
                 .label(first, "first defined here")
-                .help("names are unique per kind over all files of a policy: rename one or remove it"),
+                .help(
+                    "names are unique per kind over all files of a policy: rename one or remove it",
+                ),
             );
             return;
         }
@@ -149,20 +154,25 @@ impl<'a> Scope<'a> {
             format!("no {} is named `{}`", kind.noun(), name.node),
         )
         .here("not defined");
-        let std_profiles = crate::library::STD.iter().map(|(n, _)| format!("std::{n}")).collect::<Vec<_>>();
+        let std_profiles =
+            crate::library::STD.iter().map(|(n, _)| format!("std::{n}")).collect::<Vec<_>>();
         let library = std_profiles.iter().map(String::as_str).filter(|_| kind == Kind::Profile);
-        diagnostic.help = Some(if let Some(near) = did_you_mean(&name.node, of_kind(kind).chain(library)) {
-            format!("did you mean `{near}`?")
-        } else if let Some(bare) = std_profiles.iter().find(|n| kind == Kind::Profile && n.ends_with(&format!("::{}", name.node))) {
-            format!("the built-in profile is `{bare}`")
-        } else {
-            let known = of_kind(kind).map(|n| format!("`{n}`")).collect::<Vec<_>>();
-            if known.is_empty() {
-                format!("this policy defines no {}", kind.noun())
+        diagnostic.help =
+            Some(if let Some(near) = did_you_mean(&name.node, of_kind(kind).chain(library)) {
+                format!("did you mean `{near}`?")
+            } else if let Some(bare) = std_profiles
+                .iter()
+                .find(|n| kind == Kind::Profile && n.ends_with(&format!("::{}", name.node)))
+            {
+                format!("the built-in profile is `{bare}`")
             } else {
-                format!("defined are {}", known.join(", "))
-            }
-        });
+                let known = of_kind(kind).map(|n| format!("`{n}`")).collect::<Vec<_>>();
+                if known.is_empty() {
+                    format!("this policy defines no {}", kind.noun())
+                } else {
+                    format!("defined are {}", known.join(", "))
+                }
+            });
         self.report(diagnostic);
         None
     }

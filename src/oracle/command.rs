@@ -38,12 +38,16 @@ impl Oracle<'_> {
             match self.applies(rule, argv, text) {
                 Applies::No => {}
                 Applies::Path(answer) => {
+                    self.note(rule.span, || {
+                        format!("would apply but for a path: {}", answer.reason)
+                    });
                     path = Some(match path {
                         Some(p) => p.stricter(answer),
                         None => answer,
                     });
                 }
                 Applies::Yes(effect) => {
+                    self.note(rule.span, || format!("applies: {effect}"));
                     readonly |= rule.readonly;
                     if best.is_none_or(|(e, _)| effect < e) {
                         best = Some((effect, rule));
@@ -69,7 +73,9 @@ impl Oracle<'_> {
             Effect::Deny => Reason::CommandNotAllowed,
         };
         let (effect, reason) = match (self.phase, written.0) {
-            (Phase::Plan, Effect::Allow | Effect::Ask) if !readonly => (Effect::Deny, Reason::Phase),
+            (Phase::Plan, Effect::Allow | Effect::Ask) if !readonly => {
+                (Effect::Deny, Reason::Phase)
+            }
             (phase, effect) => phases::loose(phase, (effect, reason)),
         };
         Answer::new(effect, reason, written.1)
@@ -117,7 +123,11 @@ fn matches(
             let regex = |unicode: bool| {
                 // `\b`, `\w` and kin are those of ASCII unless the pattern names
                 // other letters.
-                let text = if unicode { pattern.text.replace("\\b", "(?-u:\\b)") } else { pattern.text.clone() };
+                let text = if unicode {
+                    pattern.text.replace("\\b", "(?-u:\\b)")
+                } else {
+                    pattern.text.clone()
+                };
                 RegexBuilder::new(&text).case_insensitive(true).unicode(unicode).build()
             };
             plain(regex(false).or_else(|_| regex(true)).is_ok_and(|r| r.is_match(text)))

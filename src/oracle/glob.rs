@@ -21,7 +21,11 @@ pub(super) fn ignore(pattern: &str, path: &[Vec<u8>], directory: bool) -> Option
     }
     let matched = if p.contains(&b'/') {
         let p = p.strip_prefix(b"/").unwrap_or(p);
-        wild(p, &path.join(&b'/'))
+        // git compares what stands before the first special character by itself
+        // and begins to match after it.
+        let special = |b: &u8| matches!(b, b'*' | b'?' | b'[' | b'\\');
+        let (plain, rest) = p.split_at(p.iter().position(special).unwrap_or(p.len()));
+        path.join(&b'/').strip_prefix(plain).is_some_and(|text| wild(rest, text))
     } else {
         wild(p, path.last()?)
     };
@@ -137,7 +141,11 @@ pub(super) fn class(pattern: &[u8], p: usize, byte: u8) -> Option<(bool, usize)>
         first = false;
         if c == b'[' && pattern.get(next) == Some(&b':') {
             let rest = pattern.get(next.saturating_add(1)..)?;
-            if let Some(close) = rest.iter().position(|b| *b == b']').filter(|&n| n > 0 && rest.get(n.saturating_sub(1)) == Some(&b':')) {
+            if let Some(close) = rest
+                .iter()
+                .position(|b| *b == b']')
+                .filter(|&n| n > 0 && rest.get(n.saturating_sub(1)) == Some(&b':'))
+            {
                 found |= posix(rest.get(..close.saturating_sub(1))?, byte)?;
                 previous = None;
                 i = next.saturating_add(close).saturating_add(2);
@@ -180,7 +188,7 @@ fn posix(name: &[u8], byte: u8) -> Option<bool> {
         b"lower" => byte.is_ascii_lowercase(),
         b"print" => byte.is_ascii_graphic() || byte == b' ',
         b"punct" => byte.is_ascii_punctuation(),
-        b"space" => matches!(byte, b' ' | b'\t'..=b'\r'),
+        b"space" => matches!(byte, b' ' | b'\t' | b'\n' | b'\r'),
         b"upper" => byte.is_ascii_uppercase(),
         b"xdigit" => byte.is_ascii_hexdigit(),
         _ => return None,

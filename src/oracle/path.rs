@@ -187,10 +187,7 @@ impl Oracle<'_> {
             return under(cwd, path);
         }
         // The first segment as it stands: `./data` addresses root.
-        let name = path
-            .split(|&b| b == b'/' || b == b'\\')
-            .find(|s| !s.is_empty())
-            .unwrap_or(&[]);
+        let name = path.split(|&b| b == b'/' || b == b'\\').find(|s| !s.is_empty()).unwrap_or(&[]);
         let slug = self.context.mounts.iter().position(|m| m.slug.as_bytes() == name);
         let mount = self.context.mounts.get(slug.unwrap_or(root)).ok_or(Reason::Outside)?;
         let mut segments = self.directory(&mount.host).ok_or(Reason::Invalid)?;
@@ -204,7 +201,10 @@ impl Oracle<'_> {
             self.directory(&mount.host).filter(|d| place.starts_with(d)).map(|d| d.len())
         };
         let mounts = self.context.mounts.iter().enumerate();
-        mounts.filter_map(|(i, m)| covers(m).map(|d| (d, i))).max_by_key(|(d, _)| *d).map(|(_, i)| i)
+        mounts
+            .filter_map(|(i, m)| covers(m).map(|d| (d, i)))
+            .max_by_key(|(d, _)| *d)
+            .map(|(_, i)| i)
     }
 
     fn at(&self, place: &Place, permissions: Permission, directory: bool) -> Answer {
@@ -245,6 +245,12 @@ impl Oracle<'_> {
                     for pattern in patterns {
                         if let Some(negated) = glob::ignore(&pattern.node, rest, is_directory) {
                             verdict = (!negated).then_some(pattern.span);
+                            self.note(pattern.span, || {
+                                let what = if negated { "shows" } else { "hides" };
+                                let here = rest.join(&b'/');
+                                let slash = if is_directory { "/" } else { "" };
+                                format!("{what} `{}{slash}`", String::from_utf8_lossy(&here))
+                            });
                         }
                     }
                 }
@@ -265,13 +271,19 @@ impl Oracle<'_> {
     /// its `on` blocks in order.
     fn effective(&self, chain: &[usize], place: &Segments, directory: bool) -> Effective {
         let mut fields = Effective::of_context(self.context);
+        for (field, setting) in self.context.fields.iter() {
+            self.note(setting.span, || format!("context: `{field}` is {}", setting.set));
+        }
         for (depth, &index) in chain.iter().enumerate() {
             let Some(mount) = self.context.mounts.get(index) else { continue };
             if depth > 0 {
                 // A grant is never inherited.
                 fields.allow = (Permission::empty(), None);
             }
-            let mut set = |f: &crate::hir::Fields| {
+            let mut set = |f: &crate::hir::Fields, place: &str| {
+                for (field, setting) in f.iter() {
+                    self.note(setting.span, || format!("{place}: `{field}` is {}", setting.set));
+                }
                 let put = |slot: &mut Field, value: Option<crate::hir::Setting>| {
                     if let Some(s) = value {
                         *slot = (s.set, Some(s.span));
@@ -281,7 +293,7 @@ impl Oracle<'_> {
                 put(&mut fields.ask, f.ask);
                 put(&mut fields.deny, f.deny);
             };
-            set(&mount.fields);
+            set(&mount.fields, &format!("mount `{}`", mount.slug));
             let Some(rest) = self.below(mount, place) else { continue };
             for block in &mount.on {
                 let applies = block.patterns.iter().any(|pattern| {
@@ -293,7 +305,7 @@ impl Oracle<'_> {
                     })
                 });
                 if applies {
-                    set(&block.fields);
+                    set(&block.fields, "`on` block");
                 }
             }
         }

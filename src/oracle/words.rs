@@ -62,7 +62,12 @@ pub(super) fn matches(
 
 /// The paths that an argument with a hole at its end may hold: one for each way
 /// to match what stands before it.
-fn holes(word: &Word, argument: &[u8], first: bool, p: Permission) -> Option<Vec<(Vec<u8>, Permission)>> {
+fn holes(
+    word: &Word,
+    argument: &[u8],
+    first: bool,
+    p: Permission,
+) -> Option<Vec<(Vec<u8>, Permission)>> {
     let found = ends(&word.tokens, argument, first)
         .into_iter()
         .filter_map(|end| argument.get(end..))
@@ -99,7 +104,9 @@ fn run(tokens: &[Token], text: &[u8], from: &BTreeSet<usize>, first: bool) -> BT
                         next.extend(character(rest).map(|(_, n)| at.saturating_add(n)));
                     }
                 }
-                Token::Class(class) => next.extend(members(class, rest, first).map(|n| at.saturating_add(n))),
+                Token::Class(class) => {
+                    next.extend(members(class, rest, first).map(|n| at.saturating_add(n)))
+                }
                 Token::Alternatives(list) => {
                     for choice in list {
                         next.extend(run(choice, text, &BTreeSet::from([at]), first));
@@ -138,7 +145,9 @@ fn members(class: &str, rest: &[u8], first: bool) -> Option<usize> {
         if low == '[' && chars.peek() == Some(&':') {
             let rest = chars.clone().collect::<String>();
             if let Some((name, _)) = rest.strip_prefix(':').and_then(|r| r.split_once(":]")) {
-                found |= c.is_ascii() && super::glob::class(format!("[[:{name}:]]").as_bytes(), 0, byte).is_some_and(|(m, _)| m);
+                found |= c.is_ascii()
+                    && super::glob::class(format!("[[:{name}:]]").as_bytes(), 0, byte)
+                        .is_some_and(|(m, _)| m);
                 for _ in 0..name.chars().count().saturating_add(3) {
                     chars.next();
                 }
@@ -257,7 +266,10 @@ fn class_end(text: &str) -> Option<usize> {
             }
             '[' if text.get(at..).is_some_and(|r| r.starts_with("[:")) => {
                 if let Some(close) = text.get(at..).and_then(|r| r.find(":]")) {
-                    while chars.peek().is_some_and(|(i, _)| *i < at.saturating_add(close).saturating_add(2)) {
+                    while chars
+                        .peek()
+                        .is_some_and(|(i, _)| *i < at.saturating_add(close).saturating_add(2))
+                    {
                         chars.next();
                     }
                 }

@@ -42,7 +42,11 @@ fn u32_of(n: usize) -> u32 {
 impl Automata {
     /// Adds an automaton whose labels `cell` turns into bytes of one size.
     /// `None` if it has more states or distinct cells than a table holds.
-    pub(super) fn add<L: Label>(&mut self, dfa: &Dfa<L>, cell: impl Fn(&L) -> Vec<u8>) -> Option<u32> {
+    pub(super) fn add<L: Label>(
+        &mut self,
+        dfa: &Dfa<L>,
+        cell: impl Fn(&L) -> Vec<u8>,
+    ) -> Option<u32> {
         let width = dfa.classes().count();
         let states = dfa.states();
         let absorbing = |s: usize| dfa.row(u32_of(s)).iter().all(|&t| t as usize == s);
@@ -55,7 +59,9 @@ impl Automata {
         }
         let rows = order
             .iter()
-            .map(|&old| dfa.row(u32_of(old)).iter().map(|&t| number[t as usize]).collect::<Vec<_>>())
+            .map(|&old| {
+                dfa.row(u32_of(old)).iter().map(|&t| number[t as usize]).collect::<Vec<_>>()
+            })
             .collect::<Vec<_>>();
         let mut cells: Vec<Vec<u8>> = Vec::new();
         let mut cell_numbers: HashMap<Vec<u8>, u16> = HashMap::new();

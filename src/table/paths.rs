@@ -199,7 +199,11 @@ impl List<'_> {
         glob::gitignore(text).map_err(|e| Unfit { span, message: e.message, help: e.help })
     }
 
-    fn hide(&mut self, patterns: &[crate::source::Spanned<String>], directory: &[String]) -> Result<(), Unfit> {
+    fn hide(
+        &mut self,
+        patterns: &[crate::source::Spanned<String>],
+        directory: &[String],
+    ) -> Result<(), Unfit> {
         for p in patterns {
             let ignore = Self::pattern(&p.node, p.span)?;
             let rule = self.numbers.of(p.span);
@@ -210,7 +214,12 @@ impl List<'_> {
         Ok(())
     }
 
-    fn on(&mut self, block: &crate::hir::OnBlock, directory: &[String], nesting: usize) -> Result<(), Unfit> {
+    fn on(
+        &mut self,
+        block: &crate::hir::OnBlock,
+        directory: &[String],
+        nesting: usize,
+    ) -> Result<(), Unfit> {
         let depth = u8::try_from(nesting).unwrap_or(u8::MAX);
         let mut mark = |s: Option<crate::hir::Setting>| {
             s.map(|s| Mark { rank: 0, value: s.set.bits(), depth, rule: self.numbers.of(s.span) })
@@ -235,12 +244,15 @@ fn rank(entries: &mut [Entry]) -> Result<(), Unfit> {
     for entry in entries {
         let span = entry.span;
         let mut give = |k: usize, mark: &mut Mark| -> Result<(), Unfit> {
-            let (Some(last), Some(rank)) = (last.get_mut(k), ranks.get_mut(k)) else { return Ok(()) };
+            let (Some(last), Some(rank)) = (last.get_mut(k), ranks.get_mut(k)) else {
+                return Ok(());
+            };
             if *last != Some(*mark) {
                 *last = Some(*mark);
                 *rank = rank.checked_add(1).ok_or_else(|| Unfit {
                     span,
-                    message: "the patterns of one mount alternate more often than a table holds".into(),
+                    message: "the patterns of one mount alternate more often than a table holds"
+                        .into(),
                     help: "put patterns of one kind next to each other".into(),
                 })?;
             }
@@ -283,7 +295,8 @@ fn build(mut entries: Vec<Entry>, options: Options) -> Result<Option<Island>, Un
         return Ok(None);
     }
     rank(&mut entries)?;
-    let last_negation = entries.iter().rposition(|e| matches!(e.field, Field::Hide(m) if m.value == 0));
+    let last_negation =
+        entries.iter().rposition(|e| matches!(e.field, Field::Hide(m) if m.value == 0));
     let mut patterns = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
         // No later pattern takes a match back: it hides what is below at once.
@@ -295,7 +308,9 @@ fn build(mut entries: Vec<Entry>, options: Options) -> Result<Option<Island>, Un
         patterns.push((shape(&entry.ignore), language(entry, below), entry));
     }
     // Neighbours in the tree are multiplied first: like with like.
-    patterns.sort_by(|a, b| (a.0, &a.2.ignore.shape, a.2.span).cmp(&(b.0, &b.2.ignore.shape, b.2.span)));
+    patterns.sort_by(|a, b| {
+        (a.0, &a.2.ignore.shape, a.2.span).cmp(&(b.0, &b.2.ignore.shape, b.2.span))
+    });
     let slash = Re::byte(b'/');
     let classes = Re::classes(patterns.iter().map(|(_, re, _)| re).chain([&slash]));
     let negations = last_negation.is_some();
@@ -325,9 +340,10 @@ fn build(mut entries: Vec<Entry>, options: Options) -> Result<Option<Island>, Un
         product_tree(automata, &join, budget).map_err(|e| Unfit::too_large(span, e))?;
     let lockstep = negations && groups.len() > 1;
     if let (true, [only]) = (negations, &groups[..]) {
-        groups = vec![shut_directories(only, b'/', Cell::hidden).map(|c| {
-            if c.hidden() { Cell { hide: c.hide, ..Cell::default() } } else { *c }
-        })];
+        groups = vec![
+            shut_directories(only, b'/', Cell::hidden)
+                .map(|c| if c.hidden() { Cell { hide: c.hide, ..Cell::default() } } else { *c }),
+        ];
     }
     if groups.len() > MAX_GROUPS {
         return Err(Unfit {

@@ -10,8 +10,8 @@ use super::{Options, RuleNumbers, Unfit};
 use crate::automata::argv::{self, Hole};
 use crate::automata::regex::Search;
 use crate::automata::{
-    ByteSet, Classes, Dfa, PatternError, Re, determinize, difference, glob, product_tree, regex, text,
-    union,
+    ByteSet, Classes, Dfa, PatternError, Re, determinize, difference, glob, product_tree, regex,
+    text, union,
 };
 use crate::hir::{CommandRule, Commands, Tools};
 use crate::limits::{MAX_PATTERN_STATES, MAX_PRODUCT_STATES};
@@ -119,7 +119,9 @@ fn read(pattern: &Pattern, basename: bool) -> Result<(Piece, Vec<Hole>), Unfit> 
             holes = words.holes;
             (Over::Words, Read::Re(words.re))
         }
-        PatternKind::Regex => (Over::Text, Read::Search(regex::search(&pattern.text).map_err(bad)?)),
+        PatternKind::Regex => {
+            (Over::Text, Read::Search(regex::search(&pattern.text).map_err(bad)?))
+        }
         PatternKind::Glob => (Over::Text, Read::Re(text::glob(&pattern.text).map_err(bad)?)),
         PatternKind::Text => (Over::Text, Read::Re(text::literal(&pattern.text).map_err(bad)?)),
     };
@@ -180,7 +182,8 @@ pub(super) fn commands(
             let mut all = first.read.dfa(&classes, first.span)?;
             for e in rest {
                 let next = e.read.dfa(&classes, e.span)?;
-                all = union(&all, &next, MAX_PRODUCT_STATES).map_err(|x| Unfit::too_large(e.span, x))?;
+                all = union(&all, &next, MAX_PRODUCT_STATES)
+                    .map_err(|x| Unfit::too_large(e.span, x))?;
             }
             Ok(Some(label(&all, Effect::Allow, false, number)))
         };

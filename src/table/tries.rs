@@ -97,7 +97,8 @@ pub(super) fn build(context: &Context, deletion: impl Fn(usize) -> u8) -> Vec<Tr
             if node.here.is_some() {
                 node.governs = node.here;
             }
-            let (governs, children) = (node.governs, node.children.values().copied().collect::<Vec<_>>());
+            let (governs, children) =
+                (node.governs, node.children.values().copied().collect::<Vec<_>>());
             for child in children {
                 if let Some(c) = trie.nodes.get_mut(child) {
                     c.governs = governs;

@@ -68,8 +68,9 @@ pub(super) fn table(policy: &Policy, options: Options) -> Write<Compiled> {
     directories.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
     directories.iter().for_each(|d| w.strings.directory(d.as_bytes()));
     for param in &policy.params {
-        let reference = w.string(&param.name, param.span)?;
-        w.section(Section::Params).extend(reference);
+        let mut r = w.string(&param.name, param.span)?;
+        r.extend(w.string(param.default.as_deref().unwrap_or(""), param.span)?);
+        w.push(Section::Params, r);
     }
     if policy.contexts.len() > 0xFFFF {
         return Err(outgrown(nowhere(), "contexts"));
@@ -112,7 +113,8 @@ impl Writer {
     }
 
     fn bytes(&mut self, text: &[u8], span: Span) -> Write<Vec<u8>> {
-        let length = u16::try_from(text.len()).map_err(|_| outgrown(span, "bytes in one string"))?;
+        let length =
+            u16::try_from(text.len()).map_err(|_| outgrown(span, "bytes in one string"))?;
         let mut out = Vec::new();
         put24(&mut out, self.strings.offset(text, span)?);
         out.extend(length.to_le_bytes());
@@ -136,7 +138,9 @@ impl Writer {
         span: Span,
         cell: impl Fn(&L) -> Vec<u8>,
     ) -> Write<u32> {
-        self.automata.add(dfa, cell).ok_or_else(|| outgrown(span, "states or verdicts in one automaton"))
+        self.automata
+            .add(dfa, cell)
+            .ok_or_else(|| outgrown(span, "states or verdicts in one automaton"))
     }
 
     fn group<L: crate::automata::Label>(
@@ -164,7 +168,13 @@ impl Writer {
         Ok(index)
     }
 
-    fn context(&mut self, policy: &Policy, index: usize, context: &Context, options: Options) -> Write {
+    fn context(
+        &mut self,
+        policy: &Policy,
+        index: usize,
+        context: &Context,
+        options: Options,
+    ) -> Write {
         let number = u32_of(index);
         let span = context.span;
         self.symbols.push((spaces::CONTEXTS, context.name.clone().into_bytes(), number));
@@ -275,14 +285,23 @@ impl Writer {
             let island = paths::island(context, root, of_root, &mut self.numbers, options)?;
             let count = island.as_ref().map_or(0, |_| 1usize);
             self.stats.rules = self.stats.rules.saturating_add(
-                count.saturating_mul(of_root.iter().filter_map(|&m| context.mounts.get(m)).map(|m| {
-                    m.hide.len().saturating_add(m.on.iter().map(|o| o.patterns.len()).sum::<usize>())
-                }).sum::<usize>()),
+                count.saturating_mul(
+                    of_root
+                        .iter()
+                        .filter_map(|&m| context.mounts.get(m))
+                        .map(|m| {
+                            m.hide.len().saturating_add(
+                                m.on.iter().map(|o| o.patterns.len()).sum::<usize>(),
+                            )
+                        })
+                        .sum::<usize>(),
+                ),
             );
             numbers.insert(root, self.island(island.as_ref(), span)?);
             built.insert(root, island);
         }
-        let statics = (0..context.mounts.len()).map(|m| tries::inherit(context, m)).collect::<Vec<_>>();
+        let statics =
+            (0..context.mounts.len()).map(|m| tries::inherit(context, m)).collect::<Vec<_>>();
         let deletion = |mount: usize| {
             let root = roots.get(mount).copied().unwrap_or(mount);
             let island = built.get(&root).and_then(Option::as_ref);
@@ -333,7 +352,9 @@ impl Writer {
             let root = roots.get(index).copied().unwrap_or(index);
             put24(&mut class, numbers.get(&root).copied().unwrap_or(NONE24));
             let anchor = tries.iter().position(|t| t.anchor == mount.host.anchor).unwrap_or(0);
-            class.push(u8::try_from(anchor).map_err(|_| outgrown(mount.span, "anchors in one context"))?);
+            class.push(
+                u8::try_from(anchor).map_err(|_| outgrown(mount.span, "anchors in one context"))?,
+            );
             class.extend([s.allow.bits(), s.ask.bits(), s.deny.bits()]);
             class.extend([s.depth, s.ask_depth, s.deny_depth]);
             for span in s.spans {
@@ -363,7 +384,8 @@ impl Writer {
         if let Some(&class) = self.classes.get(&record) {
             return Ok(class);
         }
-        let class = u16::try_from(self.classes.len()).map_err(|_| outgrown(span, "kinds of mount"))?;
+        let class =
+            u16::try_from(self.classes.len()).map_err(|_| outgrown(span, "kinds of mount"))?;
         self.classes.insert(record.clone(), class);
         self.push(Section::MountClasses, record);
         Ok(class)
@@ -381,7 +403,8 @@ impl Writer {
                     self.push(Section::StringLists, reference);
                 }
                 let mut r = Vec::new();
-                let word = u16::try_from(hole.word).map_err(|_| outgrown(span, "words in one pattern"))?;
+                let word =
+                    u16::try_from(hole.word).map_err(|_| outgrown(span, "words in one pattern"))?;
                 r.extend(word.to_le_bytes());
                 r.push(u8::from(hole.many));
                 let set = hole.permissions.iter().filter_map(|p| Permission::parse(p));
@@ -456,7 +479,8 @@ impl Writer {
                 starts.extend(u32_of(index).to_le_bytes());
                 next = next.saturating_add(1);
             }
-            let length = u8::try_from(key.len()).map_err(|_| outgrown(nowhere(), "bytes in one name"))?;
+            let length =
+                u8::try_from(key.len()).map_err(|_| outgrown(nowhere(), "bytes in one name"))?;
             put24(&mut entries, self.strings.offset(key, nowhere())?);
             entries.push(length);
             put24(&mut entries, *space);
@@ -487,7 +511,8 @@ impl Writer {
         out.extend(if options.debug_info { FLAG_DEBUG } else { 0 }.to_le_bytes());
         out.extend(u32_of(SECTIONS).to_le_bytes());
         let mut offset = HEADER.saturating_add(SECTIONS.saturating_mul(f::DIRECTORY_ENTRY));
-        let sections = Section::ALL.map(|s| self.sections.remove(&(s as usize)).unwrap_or_default());
+        let sections =
+            Section::ALL.map(|s| self.sections.remove(&(s as usize)).unwrap_or_default());
         for data in &sections {
             out.extend(u32_of(offset).to_le_bytes());
             out.extend(u32_of(data.len()).to_le_bytes());
@@ -527,7 +552,12 @@ fn one_line(text: &str) -> String {
 }
 
 /// What deleting a mount's own directory meets.
-fn deletion(context: &Context, mount: usize, s: Option<&tries::Static>, island: Option<&Island>) -> u8 {
+fn deletion(
+    context: &Context,
+    mount: usize,
+    s: Option<&tries::Static>,
+    island: Option<&Island>,
+) -> u8 {
     let Some(s) = s else { return below::HIDDEN };
     let top = paths::top(context, mount);
     let depth = context.mounts.get(top).map_or(0, |m| m.host.segments.len());

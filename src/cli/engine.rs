@@ -1,0 +1,196 @@
+//! A policy ready to decide: the table, and the source where there is one.
+
+use super::{Binding, Failure, Terminal};
+use crate::diag::render;
+use crate::driver::{self, Analysis, Host, LoadError};
+use crate::hir::Policy;
+use crate::limits::MAX_FILE_BYTES;
+use crate::oracle::Hosts;
+use crate::table::{self, Options};
+use mero_runtime::{Phase, Session, Table};
+use std::io::Write;
+use std::path::{Component, Path, PathBuf};
+
+/// Largest table that is read.
+const MAX_TABLE_BYTES: usize = 1 << 30;
+
+/// A policy ready to decide.
+pub(super) struct Engine {
+    pub(super) bytes: Vec<u8>,
+    /// The source, unless the policy was given as a table.
+    pub(super) policy: Option<Policy>,
+    pub(super) hosts: Hosts,
+}
+
+impl Engine {
+    /// Loads a `.mero` policy or a table and binds it.
+    pub(super) fn load(
+        host: &dyn Host,
+        name: &str,
+        binding: &Binding,
+        terminal: Terminal,
+    ) -> Result<Engine, Failure> {
+        let (bytes, policy) = match table_bytes(host, name)? {
+            Some(bytes) => (bytes, None),
+            None => {
+                let analysis = sound(host, name, terminal)?;
+                let compiled = table::compile(&analysis.policy, Options::default());
+                let compiled = compiled.map_err(|d| {
+                    show(&[*d], &analysis, terminal);
+                    Failure::Broken
+                })?;
+                (compiled.bytes, Some(analysis.policy))
+            }
+        };
+        let table = read_table(name, &bytes)?;
+        let hosts = bind(host, name, &table, binding)?;
+        Ok(Engine { bytes, policy, hosts })
+    }
+
+    pub(super) fn table(&self) -> Result<Table<'_>, Failure> {
+        read_table("policy", &self.bytes)
+    }
+
+    /// The parameters in the form of a session.
+    pub(super) fn params(&self) -> Vec<(&str, &[u8])> {
+        self.hosts.params.iter().map(|(n, d)| (n.as_str(), d.as_slice())).collect()
+    }
+
+    pub(super) fn session<'s>(
+        &'s self,
+        phase: Phase,
+        params: &'s [(&'s str, &'s [u8])],
+    ) -> Session<'s> {
+        Session {
+            phase,
+            base: &self.hosts.base,
+            home: self.hosts.home.as_deref(),
+            working_directory: self.hosts.working_directory.as_deref(),
+            params,
+        }
+    }
+}
+
+fn read_table<'b>(name: &str, bytes: &'b [u8]) -> Result<Table<'b>, Failure> {
+    Table::from_bytes(bytes).map_err(|source| Failure::Table { path: name.to_owned(), source })
+}
+
+/// The bytes of a table; `None` if the policy is source.
+pub(super) fn table_bytes(host: &dyn Host, name: &str) -> Result<Option<Vec<u8>>, Failure> {
+    let path = Path::new(name);
+    let named = path.extension().is_some_and(|e| e == "merot");
+    if name == "-" || host.is_dir(path) || !host.is_file(path) {
+        if named {
+            let source = std::io::Error::new(std::io::ErrorKind::NotFound, "there is no such file");
+            let help = "name a table that `meroc compile` wrote".to_owned();
+            return Err(LoadError::Read { path: name.to_owned(), source, help }.into());
+        }
+        return Ok(None);
+    }
+    let head = host.read(path, if named { MAX_TABLE_BYTES } else { MAX_FILE_BYTES }).map_err(
+        |source| LoadError::Read {
+            path: name.to_owned(),
+            source,
+            help: "name a readable file".into(),
+        },
+    )?;
+    Ok(if named || driver::is_table(&head) { Some(head) } else { None })
+}
+
+/// A policy without errors; its findings are shown where it has some.
+pub(super) fn sound(host: &dyn Host, name: &str, terminal: Terminal) -> Result<Analysis, Failure> {
+    let analysis = driver::analyse(host, name)?;
+    if analysis.has_errors() {
+        show(&analysis.diagnostics, &analysis, terminal);
+        return Err(Failure::Broken);
+    }
+    Ok(analysis)
+}
+
+pub(super) fn show(
+    diagnostics: &[crate::diag::Diagnostic],
+    analysis: &Analysis,
+    terminal: Terminal,
+) {
+    let text = render::human(diagnostics, analysis.sources(), terminal.color);
+    // Standard error may be closed; the exit code still says it.
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+/// Makes a directory absolute, lexically.
+fn absolute(host: &dyn Host, directory: &str) -> Vec<u8> {
+    let current = host.current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+    let mut out = PathBuf::new();
+    for component in current.join(directory).components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            other => out.push(other),
+        }
+    }
+    out.into_os_string().into_encoded_bytes()
+}
+
+/// Works out the directories of a binding.
+fn bind(
+    host: &dyn Host,
+    name: &str,
+    table: &Table<'_>,
+    binding: &Binding,
+) -> Result<Hosts, Failure> {
+    let base = match &binding.base {
+        Some(base) => absolute(host, base),
+        None => driver::directory_of(host, name).into_os_string().into_encoded_bytes(),
+    };
+    let home = binding.home.as_ref().map(|h| absolute(host, h));
+    let mut params = Vec::new();
+    for (param, default) in table.params() {
+        let given = binding.params.iter().find(|(n, _)| n == param).map(|(_, d)| absolute(host, d));
+        let directory = match (given, default) {
+            (Some(directory), _) => directory,
+            (None, Some(default)) => default_directory(default, &base, home.as_deref()).ok_or_else(|| {
+                Failure::usage(
+                    format!("the parameter `{param}` stands for `{default}`, and no home directory is known"),
+                    format!("add `--home DIR`, or `--param {param}=DIR`"),
+                )
+            })?,
+            (None, None) => {
+                return Err(Failure::usage(
+                    format!("the parameter `{param}` has no value"),
+                    format!("add `--param {param}=DIR`"),
+                ));
+            }
+        };
+        params.push((param.to_owned(), directory));
+    }
+    if let Some((unknown, _)) =
+        binding.params.iter().find(|(n, _)| !table.params().any(|(p, _)| p == n))
+    {
+        let names = table.params().map(|(p, _)| p).collect::<Vec<_>>();
+        let help = crate::diag::did_you_mean(unknown, names.iter().copied()).map_or_else(
+            || {
+                format!(
+                    "its parameters are: {}",
+                    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+                )
+            },
+            |n| format!("did you mean `{n}`?"),
+        );
+        return Err(Failure::usage(format!("the policy has no parameter `{unknown}`"), help));
+    }
+    let working_directory = binding.cwd.as_ref().map(|d| absolute(host, d));
+    Ok(Hosts { base, home, working_directory, params })
+}
+
+fn default_directory(default: &str, base: &[u8], home: Option<&[u8]>) -> Option<Vec<u8>> {
+    if default.starts_with('/') {
+        return Some(default.as_bytes().to_vec());
+    }
+    let (from, rest) = match default.strip_prefix('~') {
+        Some(rest) => (home?, rest),
+        None => (base, default.strip_prefix('.').unwrap_or(default)),
+    };
+    Some([from, rest.as_bytes()].concat())
+}

@@ -1,0 +1,203 @@
+//! `meroc explain`: one decision with every statement that took part.
+
+use super::engine::Engine;
+use super::eval::{context, phase};
+use super::request::{Ask, Reply, RuleAt, answer, rule_at};
+use super::{Binding, Failure, Outcome, Terminal};
+use crate::driver::Host;
+use crate::oracle::{Oracle, Step, joined_text};
+use clap::ValueEnum;
+use mero_runtime::{Kind, Permission, Phase};
+use serde::Serialize;
+use std::cell::RefCell;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Explain {
+    /// A `.mero` file or a directory
+    policy: String,
+    /// Who asks
+    #[arg(short, long, value_name = "CTX")]
+    context: String,
+    /// In which phase
+    #[arg(long, default_value = "default", value_name = "PHASE")]
+    phase: String,
+    #[command(flatten)]
+    binding: Binding,
+    /// What the path is known to be: file or dir
+    #[arg(long, value_name = "KIND", value_parser = ["file", "dir"])]
+    kind: Option<String>,
+    /// Grants that the request itself requires, for `tool`
+    #[arg(long, value_name = "KEY")]
+    requires: Vec<String>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+    /// A permission (`read`, `"read|write"`), `run`, `argv`, `tool` or `permission`
+    action: String,
+    /// A path, a command, the words of an argument vector, a tool's name, or a permission
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    args: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    Human,
+    Json,
+}
+
+#[derive(Serialize)]
+struct Explanation {
+    context: String,
+    phase: &'static str,
+    #[serde(flatten)]
+    reply: Reply,
+    steps: Vec<JsonStep>,
+}
+
+#[derive(Serialize)]
+struct JsonStep {
+    #[serde(flatten)]
+    rule: RuleAt,
+    note: String,
+}
+
+impl Explain {
+    pub(super) fn run(self, host: &dyn Host, terminal: Terminal) -> Outcome {
+        let usage = |m: String| Failure::usage(m, "see `meroc explain --help`");
+        let phase = phase(&self.phase).map_err(usage)?;
+        let ask = self.ask().map_err(usage)?;
+        let engine = Engine::load(host, &self.policy, &self.binding, terminal)?;
+        let table = engine.table()?;
+        let context = context(&table, &self.context).map_err(usage)?;
+        let reply = answer(&engine, &context, phase, &ask)
+            .map_err(|message| Failure::Internal { message })?;
+        let steps = self.steps(&engine, phase, &ask);
+        let explanation =
+            Explanation { context: self.context.clone(), phase: phase.name(), reply, steps };
+        let text = match self.format {
+            Format::Json => serde_json::to_string_pretty(&explanation).unwrap_or_default() + "\n",
+            Format::Human => human(&explanation, engine.policy.is_some(), terminal.color),
+        };
+        std::io::stdout().write_all(text.as_bytes())?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn ask(&self) -> Result<Ask, String> {
+        let one = || match &self.args[..] {
+            [only] => Ok(only.clone()),
+            _ => Err(format!("`{}` takes one argument", self.action)),
+        };
+        let set = |text: &str| {
+            Permission::parse(text).filter(|p| !p.is_empty()).ok_or_else(|| {
+                format!("`{text}` is no action: it is a permission (read, write, execute, delete), run, argv, tool or permission")
+            })
+        };
+        Ok(match self.action.as_str() {
+            "run" => Ask::Command(one()?),
+            "argv" => Ask::Argv(self.args.iter().map(|w| w.clone().into_bytes()).collect()),
+            "tool" => Ask::Tool { name: one()?, requires: self.requires.clone() },
+            "permission" => Ask::Permission(set(&one()?)?),
+            permissions => {
+                let kind = match self.kind.as_deref() {
+                    Some("file") => Kind::File,
+                    Some("dir") => Kind::Directory,
+                    _ => Kind::Unknown,
+                };
+                Ask::Path { permissions: set(permissions)?, path: one()?.into_bytes(), kind }
+            }
+        })
+    }
+
+    fn steps(&self, engine: &Engine, phase: Phase, ask: &Ask) -> Vec<JsonStep> {
+        let Some(policy) = &engine.policy else { return Vec::new() };
+        let Some(context) = policy.contexts.iter().find(|c| c.name == self.context) else {
+            return Vec::new();
+        };
+        let trace = RefCell::default();
+        let oracle = Oracle::new(policy, context, &engine.hosts, phase).traced(&trace);
+        match ask {
+            Ask::Path { path, permissions, kind } => drop(oracle.path(path, *permissions, *kind)),
+            Ask::Permission(permissions) => drop(oracle.permission(*permissions)),
+            Ask::Argv(argv) => drop(oracle.argv(argv, &joined_text(argv))),
+            Ask::Tool { name, requires } => {
+                drop(oracle.tool(name, &requires.iter().map(String::as_str).collect::<Vec<_>>()));
+            }
+            Ask::Command(command) => {
+                let argv =
+                    command.split_whitespace().map(|w| w.as_bytes().to_vec()).collect::<Vec<_>>();
+                drop(oracle.argv(&argv, command.as_bytes()));
+            }
+        }
+        let mut seen: Vec<Step> = Vec::new();
+        for step in trace.into_inner() {
+            if !seen.contains(&step) {
+                seen.push(step);
+            }
+        }
+        seen.into_iter()
+            .filter_map(|s| Some(JsonStep { rule: rule_at(engine, s.span)?, note: s.note }))
+            .collect()
+    }
+}
+
+fn human(e: &Explanation, source: bool, color: bool) -> String {
+    let mut out = String::new();
+    let (on, off) = match (color, e.reply.effect) {
+        (false, _) => ("", ""),
+        (true, "allow") => ("\u{1b}[1;32m", "\u{1b}[0m"),
+        (true, "ask") => ("\u{1b}[1;33m", "\u{1b}[0m"),
+        (true, _) => ("\u{1b}[1;31m", "\u{1b}[0m"),
+    };
+    let _ = writeln!(
+        out,
+        "{on}{}{off} ({}) for `{}` in phase `{}`",
+        e.reply.effect, e.reply.reason, e.context, e.phase
+    );
+    if let Some(mount) = &e.reply.mount {
+        let _ = writeln!(out, "  governed by the mount `{mount}`");
+    }
+    if let Some(host) = &e.reply.host {
+        let _ = writeln!(out, "  on the host: {host}");
+    }
+    if !e.steps.is_empty() {
+        out.push_str("  in the order in which they apply:\n");
+    }
+    let width = e.steps.iter().map(|s| place(&s.rule).chars().count()).max().unwrap_or(0);
+    for step in &e.steps {
+        let decisive = e.reply.rule.as_ref() == Some(&step.rule);
+        let mark = if decisive { "→" } else { " " };
+        let mut text = step.rule.text.clone();
+        if text.chars().count() > 60 {
+            text = text.chars().take(59).chain(['…']).collect();
+        }
+        let _ = writeln!(
+            out,
+            "  {mark} {:<width$}  {text}\n    {:<width$}    {}",
+            place(&step.rule),
+            "",
+            step.note
+        );
+    }
+    if let (Some(rule), true) =
+        (&e.reply.rule, e.steps.iter().all(|s| Some(&s.rule) != e.reply.rule.as_ref()))
+    {
+        let _ = writeln!(out, "  decided by {}: {}", place(rule), rule.text);
+    }
+    if e.reply.rule.is_none() && e.reply.effect == "deny" && source {
+        out.push_str("  no rule grants it\n");
+    }
+    if let Some(message) = &e.reply.message {
+        let _ = writeln!(out, "  {message}");
+    }
+    if !source {
+        out.push_str("  (name the policy's source to see every statement that took part)\n");
+    }
+    out
+}
+
+fn place(rule: &RuleAt) -> String {
+    format!("{}:{}", rule.file, rule.line)
+}

@@ -1,0 +1,300 @@
+//! Random policies, random requests: every engine gives the oracle's answer.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects
+)]
+
+mod common;
+
+use common::{Ask, Engines};
+use mero_runtime::{Kind, Permission, Phase};
+use meroc::oracle::Hosts;
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+
+const NAMES: [&str; 9] = ["a", "b", "src", "data", ".env", "x.pem", "secrets", "b-c", "tmp"];
+const PATTERNS: [&str; 24] = [
+    "*.pem", ".env", ".env*", "!.env.x", "/a", "a/", "a/b", "**/b", "a/**", "a/**/b", "[ab]*",
+    "!x.pem", "!a", "s?c", "*", "!*/", "/src/*", "secrets/", "!secrets", "*.p*m", "b/*/c", "a*c",
+    "\\!x", "d[!a]ta",
+];
+
+fn set() -> impl Strategy<Value = String> {
+    prop_oneof![
+        1 => Just("all".to_owned()),
+        1 => Just("none".to_owned()),
+        4 => subsequence(vec!["read", "write", "execute", "delete"], 1..=3).prop_map(|s| s.join(" | ")),
+    ]
+}
+
+fn fields() -> impl Strategy<Value = String> {
+    (prop::option::of(set()), prop::option::of(set()), prop::option::of(set())).prop_map(
+        |(a, k, d)| {
+            let mut out = String::new();
+            for (name, value) in [("allow", a), ("ask", k), ("deny", d)] {
+                if let Some(value) = value {
+                    out += &format!("{name} {value}\n");
+                }
+            }
+            out
+        },
+    )
+}
+
+fn hide() -> impl Strategy<Value = String> {
+    prop::collection::vec(select(&PATTERNS[..]), 0..5).prop_map(|p| {
+        if p.is_empty() {
+            return String::new();
+        }
+        format!("hide {}\n", p.iter().map(|p| format!("{p:?}")).collect::<Vec<_>>().join(", "))
+    })
+}
+
+fn on() -> impl Strategy<Value = String> {
+    let positive = PATTERNS.iter().copied().filter(|p| !p.starts_with('!')).collect::<Vec<_>>();
+    let block = (prop::collection::vec(select(positive), 1..3), fields()).prop_map(|(p, f)| {
+        format!(
+            "on {} {{\n{f}}}\n",
+            p.iter().map(|p| format!("{p:?}")).collect::<Vec<_>>().join(", ")
+        )
+    });
+    prop::collection::vec(block, 0..3).prop_map(|b| b.concat())
+}
+
+/// A mount's text with `@N@` in place of its slug, so that slugs can be made
+/// unique afterwards.
+fn mount(host: &'static str) -> impl Strategy<Value = String> {
+    let leaf = (fields(), hide(), on()).prop_map(|(f, h, o)| format!("{f}{h}{o}"));
+    let nested = leaf.clone().prop_recursive(3, 6, 2, |inner| {
+        let child = (prop::collection::vec(select(&NAMES[..]), 1..3), inner)
+            .prop_map(|(d, body)| format!("mount @N@ at {:?} {{\n{body}}}\n", d.join("/")));
+        (fields(), hide(), on(), prop::collection::vec(child, 0..3))
+            .prop_map(|(f, h, o, c)| format!("{f}{h}{o}{}", c.concat()))
+    });
+    nested.prop_map(move |body| format!("mount @N@ at {host:?} {{\n{body}}}\n"))
+}
+
+const COMMANDS: [&str; 16] = [
+    "\"git ...\"",
+    "\"git push ...\"",
+    "\"git (status|log) *\"",
+    "\"cat {read...}\"",
+    "\"cp {read} {write}\"",
+    "\"tee --out={write}\"",
+    "\"rm -rf *\"",
+    "re\"push\"",
+    "glob\"git *\"",
+    "text\"rm -r\"",
+    "\"l?\"",
+    "\"[a-g]*t x\"",
+    "re\"^cat\\s+\\S+$\"",
+    "\"./g*t ...\"",
+    "\"*\"",
+    "\"tee (--out=|-o){write|read}\"",
+];
+
+fn commands() -> impl Strategy<Value = String> {
+    let except = prop::option::of(select(vec![
+        "\"git push x\"",
+        "re\"status\"",
+        "\"cat a\"",
+        "text\"-rf\"",
+    ]));
+    let rule = (
+        select(vec!["allow", "ask", "deny", "allow readonly", "ask readonly"]),
+        select(&COMMANDS[..]),
+        except,
+    )
+        .prop_map(|(e, p, x)| {
+            let e = if p.contains('{') && e == "deny" { "ask" } else { e };
+            let except = x.map_or(String::new(), |x| format!(" except {x}"));
+            format!("{e} {p}{except}\n")
+        });
+    let otherwise = select(vec!["", "otherwise ask\n", "otherwise allow\n"]);
+    prop::option::of((prop::collection::vec(rule, 0..8), otherwise)).prop_map(|c| {
+        c.map_or(String::new(), |(r, o)| format!("commands {{\n{}{o}}}\n", r.concat()))
+    })
+}
+
+fn tools() -> impl Strategy<Value = String> {
+    let rule = (
+        select(vec!["allow", "ask", "deny"]),
+        select(vec!["file_*", "*", "grep", "mcp__?b*", "[fg]*"]),
+    )
+        .prop_map(|(e, p)| format!("{e} {p:?}\n"));
+    let otherwise = select(vec!["", "otherwise ask\n", "otherwise deny\n"]);
+    prop::option::of((prop::collection::vec(rule, 0..4), otherwise))
+        .prop_map(|c| c.map_or(String::new(), |(r, o)| format!("tools {{\n{}{o}}}\n", r.concat())))
+}
+
+fn policy() -> impl Strategy<Value = String> {
+    let phases = select(vec![
+        "",
+        "phases plan, default, accept_edits, trusted, bypass_permissions\n",
+        "phases accept_edits, plan\n",
+    ]);
+    let mounts = prop_oneof![
+        1 => Just("unconfined\n".to_owned()),
+        1 => Just(String::new()),
+        8 => (mount("./ws"), prop::option::of(mount("/srv/m/ws/src")), prop::option::of(mount("~/a")), prop::option::of(mount("./ws/a/b")), prop::option::of(mount("$P/x")))
+            .prop_map(|(a, b, c, d, e)| [Some(a), b, c, d, e].into_iter().flatten().collect::<String>()),
+    ];
+    let grants = subsequence(vec!["core:a", "core:b", "x:y.z"], 0..=3).prop_map(|g| {
+        if g.is_empty() { String::new() } else { format!("grants {}\n", g.join(", ")) }
+    });
+    (phases, fields(), hide(), mounts, commands(), tools(), grants).prop_map(|(p, f, h, m, c, t, g)| {
+        let mut text = format!(
+            "edition 1\nparam P\ntool file_w {{ requires core:a uses write }}\ntool grep {{ uses read readonly }}\ncontext w {{\n{p}{f}{h}{m}{c}{t}{g}}}\n"
+        );
+        // Unique slugs, the first of them root.
+        let mut slugs = ["root", "data", "src", "m3", "m4", "m5", "m6"].iter().map(ToString::to_string).chain((7..).map(|i| format!("m{i}")));
+        while text.contains("@N@") {
+            text = text.replacen("@N@", &slugs.next().unwrap(), 1);
+        }
+        text
+    })
+}
+
+fn path() -> impl Strategy<Value = String> {
+    let segment = prop_oneof![12 => select(&NAMES[..]), 2 => Just(".."), 1 => Just("."), 1 => Just(""), 2 => Just("m3"), 1 => Just("root")];
+    let start = select(vec![
+        "/",
+        "",
+        "./",
+        "~/",
+        "/root/",
+        "/data/",
+        "/src/",
+        "/srv/m/ws/",
+        "/srv/m/",
+        "/home/u/a/",
+        "/p/x/",
+        "/m3/",
+        "\\",
+        "~",
+        "/srv",
+    ]);
+    (
+        start,
+        prop::collection::vec(segment, 0..5),
+        select(vec!["", "/", "\\"]),
+        select(vec!["/", "\\"]),
+    )
+        .prop_map(|(s, p, e, by)| format!("{s}{}{e}", p.join(by)))
+}
+
+fn ask() -> impl Strategy<Value = Ask> {
+    let permission = (1u8..16).prop_map(Permission::from_bits_truncate);
+    let word = select(vec![
+        "git",
+        "push",
+        "status",
+        "log",
+        "x",
+        "cat",
+        "a",
+        "/a",
+        ".env",
+        "rm",
+        "-rf",
+        "tee",
+        "--out=a",
+        "--out=.env",
+        "-ob",
+        "/usr/bin/git",
+        "./git",
+        "cp",
+        "",
+        "--out=",
+        "l\u{e9}",
+        "/src/x.pem",
+        "-rf x",
+        "a\nb",
+    ]);
+    prop_oneof![
+        6 => (path(), permission.clone(), select(vec![Kind::File, Kind::Directory, Kind::Unknown]))
+            .prop_map(|(p, s, k)| Ask::Path(p.into_bytes(), s, k)),
+        3 => prop::collection::vec(word, 0..4).prop_map(|w| Ask::Argv(w.iter().map(|w| w.as_bytes().to_vec()).collect())),
+        1 => permission.prop_map(Ask::Permission),
+        1 => (select(vec!["file_w", "grep", "bash", "mcp__ab_c", ""]), subsequence(vec!["core:a", "core:b", "x:q", "bare"], 0..=2))
+            .prop_map(|(n, r)| Ask::Tool(n.to_owned(), r.iter().map(ToString::to_string).collect())),
+    ]
+}
+
+fn hosts() -> impl Strategy<Value = Hosts> {
+    let directory = |d: &str| d.as_bytes().to_vec();
+    (
+        prop::option::of(select(vec!["/home/u", "/srv/m/ws"])),
+        prop::option::of(select(vec!["/srv/m/ws/src", "/srv/m", "/tmp", "/srv/m/ws"])),
+        select(vec!["/p", "/srv/m/ws", "/srv/m/ws/b-c"]),
+    )
+        .prop_map(move |(home, cwd, p)| Hosts {
+            base: directory("/srv/m"),
+            home: home.map(directory),
+            working_directory: cwd.map(directory),
+            params: vec![("P".to_owned(), directory(p))],
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn engines_agree(text in policy(), asks in prop::collection::vec((ask(), select(&Phase::ALL[..])), 40), hosts in hosts()) {
+        let analysis = common::analysis(&text);
+        // Mounts of one directory, which the generator may make, are an error.
+        if analysis.has_errors() {
+            let only = analysis.diagnostics.iter().filter(|d| d.level == meroc::diag::Level::Error).all(|d| d.code.name == "duplicate-slug");
+            prop_assert!(only, "{:?}\n{text}", analysis.diagnostics);
+            return Ok(());
+        }
+        // Where two mounts meet in one directory on this host only, binding
+        // refuses; there is no right answer to compare.
+        if coincide(&analysis.policy, &hosts) {
+            return Ok(());
+        }
+        let engines = Engines::new(&text);
+        for (ask, phase) in asks {
+            let answers = engines.answers("w", &hosts, phase, &ask);
+            let (_, right) = &answers[0];
+            for (engine, got) in &answers[1..] {
+                prop_assert_eq!(got, right, "{} on {:?} in {}\n{:?}\n{}", engine, ask, phase, hosts, text);
+            }
+        }
+    }
+
+    /// A looser phase is never stricter.
+    #[test]
+    fn phases_are_ordered(text in policy(), asks in prop::collection::vec(ask(), 20), hosts in hosts()) {
+        let text = text.replace("phases accept_edits, plan\n", "phases plan, default, accept_edits, trusted, bypass_permissions\n");
+        let analysis = common::analysis(&text);
+        if analysis.has_errors() || analysis.policy.contexts[0].phases.len() < 5 {
+            return Ok(());
+        }
+        for ask in asks {
+            let effects = Phase::ALL.map(|p| common::oracle(&analysis.policy, "w", &hosts, p, &ask).unwrap().effect);
+            prop_assert!(effects.is_sorted(), "{:?} {:?}\n{}", effects, ask, text);
+        }
+    }
+}
+
+fn coincide(policy: &meroc::hir::Policy, hosts: &Hosts) -> bool {
+    use meroc::hir::Anchor;
+    let mut seen = std::collections::HashSet::new();
+    policy.contexts[0].mounts.iter().any(|m| {
+        let anchor = match m.host.anchor {
+            Anchor::Absolute => "",
+            Anchor::Base => std::str::from_utf8(&hosts.base).unwrap(),
+            Anchor::Home => hosts.home.as_ref().map_or("?", |h| std::str::from_utf8(h).unwrap()),
+            Anchor::Param(_) => std::str::from_utf8(&hosts.params[0].1).unwrap(),
+        };
+        !seen.insert(format!("{anchor}/{}", m.host.segments.join("/")))
+    })
+}
+
+fn cases() -> u32 {
+    std::env::var("MERO_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400)
+}
