@@ -283,7 +283,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    fn anchor_path<'s>(&self, session: &Session<'s>, index: u32) -> Option<&'s [u8]> {
+    pub(crate) fn anchor_path<'s>(&self, session: &Session<'s>, index: u32) -> Option<&'s [u8]> {
         let record = self.table.record(Section::Anchors, index);
         let path = match record.u8(anchor::KIND) {
             anchor::ABSOLUTE => return Some(b"/"),
@@ -297,13 +297,13 @@ impl<'a> Context<'a> {
         path.starts_with(b"/").then_some(path)
     }
 
-    fn mount_class(&self, mount: u32) -> (Record<'a>, Record<'a>) {
+    pub(crate) fn mount_class(&self, mount: u32) -> (Record<'a>, Record<'a>) {
         let record = self.table.record(Section::Mounts, mount);
         let class = self.table.record(Section::MountClasses, u32::from(record.u16(mount::CLASS)));
         (record, class)
     }
 
-    fn directory(&self, mount: Record<'a>) -> &'a [u8] {
+    pub(crate) fn directory(&self, mount: Record<'a>) -> &'a [u8] {
         let length = usize::from(mount.u16(mount::DIRECTORY_LENGTH));
         self.table.slice(mount.u24(mount::DIRECTORY), length)
     }

@@ -26,6 +26,7 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+mod bind;
 mod command;
 mod decision;
 mod digest;
@@ -36,6 +37,7 @@ mod path;
 mod table;
 mod validate;
 
+pub use bind::BindError;
 pub use decision::{Decision, Effect, Kind, MountId, Permission, Phase, Reason, RuleId, phases};
 pub use digest::blake3;
 pub use error::TableError;

@@ -1,14 +1,46 @@
-//! Hidden directories hide what is below them, whatever later patterns say.
+//! Directories: strings that end in the separator.
 //!
-//! Directories are strings that end in the separator. Every step over a
-//! separator into a state whose label shuts is led into a state that keeps that
-//! label for ever. Linear in the automaton, then minimised.
+//! A language of paths becomes one of files and directories; and what is below a
+//! hidden directory stays hidden, whatever later patterns say. Both are linear
+//! in the automaton, then minimised.
 
 // States and classes index the automaton's own rows.
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use super::dfa::{Dfa, Label};
 use super::minimize::minimize;
+
+impl Dfa<bool> {
+    /// From paths (which do not end in the separator) to files and directories:
+    /// each path as it is, unless `only` directories count, and each followed by
+    /// one separator. With `below`, all that begins with such a directory too.
+    #[must_use]
+    pub fn with_directories(&self, separator: u8, only: bool, below: bool) -> Dfa<bool> {
+        let (width, states) = (self.classes.count(), self.states());
+        let class = usize::from(self.classes.class(separator));
+        // A second copy of all states: the separator behind a path was just read.
+        let mut trans = Vec::with_capacity(self.trans.len() * 2);
+        let shift = u32::try_from(states).unwrap_or(u32::MAX);
+        for copy in 0..2 {
+            for state in 0..states {
+                for column in 0..width {
+                    let target = self.trans[state * width + column];
+                    let closes = column == class && self.labels[state];
+                    trans.push(if copy == 1 && below {
+                        shift + u32::try_from(state).unwrap_or(0)
+                    } else if closes {
+                        shift + target
+                    } else {
+                        target
+                    });
+                }
+            }
+        }
+        let files = self.labels.iter().map(|&l| l && !only);
+        let labels = files.chain(std::iter::repeat_n(true, states)).collect();
+        minimize(&Dfa { classes: self.classes.clone(), trans, labels, start: self.start })
+    }
+}
 
 /// Makes labels that satisfy `shut` final once a directory has them.
 #[must_use]

@@ -7,7 +7,7 @@ use crate::hir::Policy;
 use crate::limits::MAX_FILE_BYTES;
 use crate::oracle::Hosts;
 use crate::table::{self, Options};
-use mero_runtime::{Phase, Session, Table};
+use mero_runtime::{BindError, Phase, Session, Table};
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
@@ -44,7 +44,28 @@ impl Engine {
         };
         let table = read_table(name, &bytes)?;
         let hosts = bind(host, name, &table, binding)?;
-        Ok(Engine { bytes, policy, hosts })
+        let engine = Engine { bytes, policy, hosts };
+        engine.check_binding()?;
+        Ok(engine)
+    }
+
+    fn check_binding(&self) -> Result<(), Failure> {
+        let params = self.params();
+        let session = self.session(Phase::Default, &params);
+        for context in self.table()?.contexts() {
+            context.check_binding(&session).map_err(|error| {
+                let help = match error {
+                    BindError::NoHome => "add `--home DIR`",
+                    BindError::SameDirectory(..) => "give them different directories, or join them",
+                    _ => "see `--base`, `--home` and `--param`",
+                };
+                Failure::usage(
+                    format!("the context `{}` cannot be bound: {error}", context.name()),
+                    help,
+                )
+            })?;
+        }
+        Ok(())
     }
 
     pub(super) fn table(&self) -> Result<Table<'_>, Failure> {

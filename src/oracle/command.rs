@@ -61,7 +61,7 @@ impl Oracle<'_> {
                 return Answer::new(Effect::Deny, Reason::CommandDenied, Some(rule.span));
             }
             (Some((effect, rule)), _) => (effect, Some(rule.span)),
-            (None, Some(path)) => return Answer { mount: None, host: None, ..path },
+            (None, Some(path)) => return Answer { host: None, ..path },
             (None, None) => match otherwise {
                 Some(effect) => (effect.node, Some(effect.span)),
                 None => (Effect::Deny, None),

@@ -208,7 +208,7 @@ impl Oracle<'_> {
     }
 
     fn at(&self, place: &Place, permissions: Permission, directory: bool) -> Answer {
-        if self.context.root().is_none() {
+        if self.context.root().is_none() && self.context.unconfined.is_some() {
             return self.unconfined(place, permissions, directory);
         }
         let Some(index) = self.governing(&place.segments) else {
@@ -312,20 +312,25 @@ impl Oracle<'_> {
         fields
     }
 
-    /// Deleting a directory reaches the mounts below it.
+    /// Deleting a directory reaches the mounts below it: the strictest of them
+    /// counts where it is stricter than the answer on the path itself.
     fn deleting(&self, place: &Place, own: Answer) -> Answer {
-        let mut worst = own;
+        let mut below: Option<Answer> = None;
         for mount in &self.context.mounts {
             let Some(directory) = self.directory(&mount.host) else { continue };
             if directory.len() > place.segments.len() && directory.starts_with(&place.segments) {
                 let at = Place { segments: directory, relative: false };
-                let below = self.at(&at, Permission::DELETE, true);
-                if below.effect < worst.effect {
-                    worst = Answer { mount: worst.mount, rule: None, ..below };
-                }
+                let answer = self.at(&at, Permission::DELETE, true);
+                below = Some(match below {
+                    Some(b) => b.stricter(answer),
+                    None => answer,
+                });
             }
         }
-        worst
+        match below {
+            Some(b) if b.effect < own.effect => Answer { mount: own.mount, rule: b.rule, ..b },
+            _ => own,
+        }
     }
 
     fn unconfined(&self, place: &Place, permissions: Permission, directory: bool) -> Answer {

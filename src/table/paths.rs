@@ -18,7 +18,7 @@
 use super::{Options, RuleNumbers, Unfit};
 use crate::automata::absorb::shut_directories;
 use crate::automata::glob::{self, Ignore, Shape};
-use crate::automata::{ByteSet, Dfa, Re, determinize, product_tree};
+use crate::automata::{Dfa, Re, determinize, intersect, product_tree};
 use crate::hir::{Context, Host};
 use crate::limits::{MAX_PATTERN_STATES, MAX_PRODUCT_STATES};
 use crate::source::Span;
@@ -273,23 +273,6 @@ fn rank(entries: &mut [Entry]) -> Result<(), Unfit> {
     Ok(())
 }
 
-/// What an entry's pattern matches: the directory of its list, the pattern,
-/// and, `below`, all that lies below a match.
-fn language(entry: &Entry, below: bool) -> Re {
-    let mut parts = Vec::new();
-    for segment in &entry.directory {
-        parts.push(Re::literal(segment.as_bytes()));
-        parts.push(Re::byte(b'/'));
-    }
-    parts.push(entry.ignore.re.clone());
-    let mut tail = Re::byte(b'/');
-    if below {
-        tail = Re::cat([tail, Re::set(ByteSet::ALL.without(0)).star()]);
-    }
-    parts.push(if entry.ignore.directory_only { tail } else { tail.optional() });
-    Re::cat(parts)
-}
-
 fn build(mut entries: Vec<Entry>, options: Options) -> Result<Option<Island>, Unfit> {
     if entries.is_empty() {
         return Ok(None);
@@ -305,19 +288,22 @@ fn build(mut entries: Vec<Entry>, options: Options) -> Result<Option<Island>, Un
             Field::Hide(_) => settled,
             Field::On { .. } => true,
         };
-        patterns.push((shape(&entry.ignore), language(entry, below), entry));
+        patterns.push((shape(&entry.ignore), below, entry));
     }
     // Neighbours in the tree are multiplied first: like with like.
     patterns.sort_by(|a, b| {
         (a.0, &a.2.ignore.shape, a.2.span).cmp(&(b.0, &b.2.ignore.shape, b.2.span))
     });
-    let slash = Re::byte(b'/');
-    let classes = Re::classes(patterns.iter().map(|(_, re, _)| re).chain([&slash]));
+    let proper = glob::paths();
+    let languages = entries.iter().map(language).collect::<Vec<_>>();
+    let classes = Re::classes(languages.iter().chain([&proper]));
+    let span = entries.first().map_or(Span::new(crate::source::FileId(0), 0, 0), |e| e.span);
+    let paths = determinize(&proper, &classes, MAX_PATTERN_STATES)
+        .map_err(|e| Unfit::too_large(span, e))?;
     let negations = last_negation.is_some();
     let mut automata = Vec::new();
-    for (_, re, entry) in &patterns {
-        let dfa = determinize(re, &classes, MAX_PATTERN_STATES)
-            .map_err(|e| Unfit::too_large(entry.span, e))?;
+    for (_, below, entry) in &patterns {
+        let dfa = automaton(entry, *below, &paths)?;
         let cell = match entry.field {
             Field::Hide(hide) => Cell { hide, ..Cell::default() },
             Field::On { allow, ask, deny } => Cell {
@@ -334,7 +320,6 @@ fn build(mut entries: Vec<Entry>, options: Options) -> Result<Option<Island>, Un
         // Nothing else matters for what is hidden for good.
         if cell.hidden() && !negations { Cell { hide: cell.hide, ..Cell::default() } } else { cell }
     };
-    let span = entries.first().map_or(Span::new(crate::source::FileId(0), 0, 0), |e| e.span);
     let budget = if options.separate { 0 } else { MAX_PRODUCT_STATES };
     let mut groups =
         product_tree(automata, &join, budget).map_err(|e| Unfit::too_large(span, e))?;
@@ -353,6 +338,25 @@ fn build(mut entries: Vec<Entry>, options: Options) -> Result<Option<Island>, Un
         });
     }
     Ok(Some(Island { automata: groups, lockstep }))
+}
+
+/// What an entry's pattern matches: the directory of its list, the pattern,
+/// and, `below`, all that lies below a match.
+///
+/// A pattern's expression is exact on proper paths only (`*` also matches the
+/// empty name), so it is cut to those before directories get their `/`.
+fn automaton(entry: &Entry, below: bool, paths: &Dfa<bool>) -> Result<Dfa<bool>, Unfit> {
+    let too_large = |e| Unfit::too_large(entry.span, e);
+    let classes = paths.classes();
+    let matched = determinize(&language(entry), classes, MAX_PATTERN_STATES).map_err(too_large)?;
+    let matched = intersect(&matched, paths, MAX_PATTERN_STATES).map_err(too_large)?;
+    Ok(matched.with_directories(b'/', entry.ignore.directory_only, below))
+}
+
+/// The directory of an entry's list, then its pattern.
+fn language(entry: &Entry) -> Re {
+    let own = entry.directory.iter().fold(String::new(), |path, s| path + s + "/");
+    Re::cat([Re::literal(own.as_bytes()), entry.ignore.re.clone()])
 }
 
 /// The group that a pattern's shape belongs to.
