@@ -1,0 +1,97 @@
+//! The rich form: source lines with what is wrong marked in them.
+
+use super::super::{Diagnostic, Level, Witness};
+use crate::source::{SourceMap, Span};
+use codespan_reporting::diagnostic::{Diagnostic as Rich, Label, LabelStyle, Severity};
+use codespan_reporting::files::SimpleFiles;
+use codespan_reporting::term::termcolor::{Buffer, WriteColor};
+use codespan_reporting::term::{self, Chars, Config};
+use std::borrow::Cow;
+use std::io::Write;
+
+/// Findings with source excerpts, one after another, a blank line after each.
+/// The excerpt marks; `color` adds ANSI colours. Cost: linear in the sources
+/// and the output.
+#[must_use]
+pub fn human(diagnostics: &[Diagnostic], sources: &SourceMap, color: bool) -> String {
+    let mut files = SimpleFiles::new();
+    for (_, file) in sources.iter() {
+        files.add(file.name.as_str(), printable(&file.text));
+    }
+    let config = Config { tab_width: 4, chars: Chars::ascii(), ..Config::default() };
+    let mut out = if color { Buffer::ansi() } else { Buffer::no_color() };
+    for diagnostic in diagnostics {
+        let rich = rich(diagnostic, sources);
+        if term::emit(&mut out, &config, &files, &rich).is_err() {
+            plain(&mut out, diagnostic);
+        }
+    }
+    String::from_utf8_lossy(out.as_slice()).into_owned()
+}
+
+/// The text with what a terminal would obey, or reorder, replaced by marks of
+/// the same length in bytes, so that spans keep their meaning.
+fn printable(text: &str) -> Cow<'_, str> {
+    let deceives = |c: char| {
+        (c.is_control() && !matches!(c, '\n' | '\t'))
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
+    };
+    if !text.contains(deceives) {
+        return Cow::Borrowed(text);
+    }
+    let shown = |c: char| match (deceives(c), c.len_utf8()) {
+        (false, _) => c,
+        (true, 1) => {
+            if c == '\r' {
+                ' '
+            } else {
+                '?'
+            }
+        }
+        (true, 2) => '\u{b7}',
+        (true, _) => '\u{fffd}',
+    };
+    Cow::Owned(text.chars().map(shown).collect())
+}
+
+/// What is left where a finding points outside its sources.
+fn plain(out: &mut impl WriteColor, diagnostic: &Diagnostic) {
+    let Diagnostic { code, message, level, .. } = diagnostic;
+    // A buffer in memory takes every write.
+    let _ = writeln!(out, "{}[{} {}]: {message}\n", super::severity(*level), code.id, code.name);
+}
+
+fn rich(d: &Diagnostic, sources: &SourceMap) -> Rich<usize> {
+    let severity = match d.level {
+        Level::Error => Severity::Error,
+        Level::Warning => Severity::Warning,
+        Level::Note => Severity::Note,
+    };
+    let mut labels = vec![label(LabelStyle::Primary, d.primary.span, &d.primary.message, sources)];
+    for l in &d.labels {
+        labels.push(label(LabelStyle::Secondary, l.span, &l.message, sources));
+    }
+    let mut notes = Vec::new();
+    if let Some(w) = &d.witness {
+        notes.push(format!("for example {}", witness(w)));
+    }
+    notes.extend(d.help.as_ref().map(|help| format!("help: {help}")));
+    Rich::new(severity)
+        .with_code(format!("{} {}", d.code.id, d.code.name))
+        .with_message(&d.message)
+        .with_labels(labels)
+        .with_notes(notes)
+}
+
+/// A request as `eval` takes it, and the answer.
+fn witness(w: &Witness) -> String {
+    let request = serde_json::to_string(&w.request).unwrap_or_default();
+    format!("{request} is answered `{}` ({})", w.effect, w.reason)
+}
+
+fn label(style: LabelStyle, span: Span, message: &str, sources: &SourceMap) -> Label<usize> {
+    let len = sources.get(span.file).map_or(0, |f| f.text.len());
+    let range = span.range();
+    let range = range.start.min(len)..range.end.min(len);
+    Label::new(style, span.file.0 as usize, range).with_message(message)
+}
