@@ -9,6 +9,8 @@
 //! nodes of what parses (`lower`) and messages of what does not (`expected`).
 //! The tree holds what did parse. Cost: linear in the text.
 
+#[cfg(test)]
+mod agreement;
 pub mod ast;
 mod braces;
 mod build;

@@ -383,7 +383,11 @@ impl<'t> Parser<'t> {
             let joined = j
                 .checked_sub(1)
                 .is_some_and(|p| matches!(self.word(p), "," | "|" | "=" | ":" | "(" | "["));
-            let word = token.kind == Kind::Word || self.word(j) == "@";
+            // `env` in `.env` begins nothing.
+            let apart = j.checked_sub(1).is_none_or(|p| {
+                self.kind(p) != Some(Kind::Other) || self.span(p).end < token.start
+            });
+            let word = (token.kind == Kind::Word && apart) || self.word(j) == "@";
             if word && !(joined && !token.first) {
                 let known = self.starts(place, j);
                 let same = own_line && token.first && !joined && self.column(j) <= indent;
