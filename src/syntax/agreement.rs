@@ -1,5 +1,7 @@
 //! The walk and the grammar's own `file` rule accept the same texts.
 
+#![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
 use super::grammar::{Mero, Rule};
 use crate::diag::Level;
 use crate::source::FileId;

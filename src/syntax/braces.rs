@@ -82,10 +82,10 @@ fn guess<'t>(text: &'t str, tokens: &[Token], indents: bool) -> Matcher<'t> {
     let mut line_indent = 0usize;
     let mut pending: Option<(usize, usize)> = None;
     for (i, token) in tokens.iter().enumerate() {
-        if let Some((_, indent)) = pending.take_if(|(at, _)| *at == i) {
-            if token.kind != Kind::Open {
-                m.stack.push(Entry { at: i, real: false, indent });
-            }
+        if let Some((_, indent)) = pending.take_if(|(at, _)| *at == i)
+            && token.kind != Kind::Open
+        {
+            m.stack.push(Entry { at: i, real: false, indent });
         }
         if token.first {
             line_indent = column(text, token.start as usize);

@@ -77,7 +77,7 @@ impl<'t> Parser<'t> {
 
     /// Everything at the top of the file.
     pub(super) fn file(&mut self) -> Vec<Entry> {
-        for &(open, at) in &self.braces.unclosed {
+        for &(open, at) in self.braces.unclosed.iter().take(MAX_SYNTAX_ERRORS.saturating_add(1)) {
             let error = self.unclosed(open, at);
             self.errors.push(error);
         }
@@ -388,10 +388,10 @@ impl<'t> Parser<'t> {
                 self.kind(p) != Some(Kind::Other) || self.span(p).end < token.start
             });
             let word = (token.kind == Kind::Word && apart) || self.word(j) == "@";
-            if word && !(joined && !token.first) {
+            if word && (token.first || !joined) {
                 let known = self.starts(place, j);
                 let same = own_line && token.first && !joined && self.column(j) <= indent;
-                if (known && (token.first || !joined)) || same {
+                if known || same {
                     return j;
                 }
             }

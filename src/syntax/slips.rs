@@ -56,7 +56,8 @@ impl Parser<'_> {
         if f.at == f.from {
             if self.word(f.at) == "@" {
                 let name = self.word(f.at.saturating_add(1));
-                let d = self.error_at(f.at, to, format!("unknown annotation `@{name}`"));
+                let mut d = self.error_at(f.at, to, format!("unknown annotation `@{name}`"));
+                d.primary.span = d.primary.span.to(self.span(f.at.saturating_add(1)));
                 return Some(
                     d.here("not an annotation").help("the only one is `@allow(CODE, \"reason\")`"),
                 );
@@ -236,7 +237,7 @@ impl Parser<'_> {
         let same = |w: &&str| w.eq_ignore_ascii_case(word);
         let error = self.error_at(f.from, to, format!("{} cannot hold `{word}`", place.name()));
         if let Some((.., advice)) =
-            OTHER_WORDS.iter().find(|(p, words, _)| *p == place && words.iter().any(|w| same(&w)))
+            OTHER_WORDS.iter().find(|(p, words, _)| *p == place && words.iter().any(same))
         {
             return Some(error.here("not a word of Mero here").help(*advice));
         }
@@ -397,9 +398,15 @@ impl Parser<'_> {
         }
         let start = self.span(f.at).start as usize;
         let rest = self.text.get(start..).unwrap_or("");
-        let len =
-            rest.find(|c: char| c.is_whitespace() || matches!(c, ',' | '"')).unwrap_or(rest.len());
-        let text: String = rest.get(..len).unwrap_or("").trim_end_matches(['{', '}']).to_owned();
+        // A command is what stands on the line; anything else ends with the word.
+        let line = f.expected.contains(&Rule::command)
+            || (f.expected.iter().any(pattern) && self.word(f.from) != "assert");
+        let ends =
+            |c: char| matches!(c, '\n' | ',' | '"' | '}' | ')') || (!line && c.is_whitespace());
+        let len = rest.find(ends).unwrap_or(rest.len());
+        let text = rest.get(..len).unwrap_or("");
+        let text = text.split(" //").next().unwrap_or(text);
+        let text = text.trim_end().trim_end_matches('{').trim_end();
         let shown: String = text.chars().take(60).collect();
         if shown.is_empty() {
             return None;

@@ -296,10 +296,9 @@ impl<'t> Lexer<'t> {
         let help = if shown.starts_with("\\u") {
             "write `\\u{41}`: one to six hexadecimal digits that name a character".to_owned()
         } else {
-            format!(
-                "write `\\\\` for a backslash, or a raw string `r\"…\"`; \
-                 escapes are `\\\"`, `\\\\`, `\\n`, `\\t` and `\\u{{…}}`"
-            )
+            "write `\\\\` for a backslash, or a raw string `r\"…\"`; \
+                 escapes are `\\\"`, `\\\\`, `\\n`, `\\t` and `\\u{…}`"
+                .to_owned()
         };
         let d = self
             .error(range.clone(), &format!("`{shown}` is not an escape that strings know"))

@@ -240,3 +240,11 @@ fn the_tree_of_what_did_parse() {
         "{\"context\":{\"name\":\"a\",\"narrows\":null,\"body\":[]}}\n{\"context\":{\"name\":\"b\",\"narrows\":null,\"body\":[]}}\n  {\"field\":{\"field\":\"allow\",\"set\":[\"read\"]}}\n{\"profile\":{\"name\":\"c\",\"body\":[]}}\n"
     );
 }
+
+#[test]
+fn mistakes_of_several_kinds_do_not_disturb_one_another() {
+    let text = "context a {\n  mount root at \"x\" {\n    allow read\n  commands { allow \"x\" }\n  hide \"a\n}\ncontext b { allow read }\n}\nprofile p { allow write | }\n";
+    assert_snapshot!(said(text));
+    assert_eq!(lines(text).len(), 4);
+    assert_eq!(parsed(text).0.items.len(), 3);
+}
