@@ -1,6 +1,13 @@
 //! Decisions and compilation, beside a floor: the same bytes walked through an
 //! automaton of 256 columns. Compare ratios of one run, not figures.
-#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects
+)]
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use mero_runtime::{Context, Kind, Permission, Session, Table};
@@ -14,7 +21,9 @@ use std::hint::black_box;
 /// tenths command rules.
 fn workload(rules: usize) -> String {
     let (mounts, hides, commands) = (rules / 2, rules * 3 / 10, rules / 5);
-    let mut text = String::from("edition 1\ncontext w {\n    grants core:fs.read, core:fs.write, acme:widget\n    mount root at \"./ws\" {\n        allow read | write\n        hide \"*.pem\"");
+    let mut text = String::from(
+        "edition 1\ncontext w {\n    grants core:fs.read, core:fs.write, acme:widget\n    mount root at \"./ws\" {\n        allow read | write\n        hide \"*.pem\"",
+    );
     for i in 1..hides {
         let pattern = match i % 6 {
             0 => format!("*.ext{i}"),
@@ -93,7 +102,9 @@ fn decide(c: &mut Criterion) {
         let paths = paths(rules);
         group.throughput(Throughput::Elements(paths.len() as u64));
         group.bench_with_input(BenchmarkId::new("floor", rules), &paths, |b, paths| {
-            b.iter(|| paths.iter().map(|p| u32::from(floor.walk(black_box(p.as_bytes())))).sum::<u32>());
+            b.iter(|| {
+                paths.iter().map(|p| u32::from(floor.walk(black_box(p.as_bytes())))).sum::<u32>()
+            });
         });
         group.bench_with_input(BenchmarkId::new("mero", rules), &paths, |b, paths| {
             b.iter(|| paths.iter().filter(|p| one(&context, &session, p)).count());
@@ -133,9 +144,11 @@ fn build(c: &mut Criterion) {
     }
     group.finish();
     // Bytes a rule of literal mounts, which is a count and no time.
-    let mut text = String::from("edition 1\ncontext w {\n    mount root at \"./ws\" {\n        allow read\n");
+    let mut text =
+        String::from("edition 1\ncontext w {\n    mount root at \"./ws\" {\n        allow read\n");
     for i in 0..1_000 {
-        writeln!(text, "        mount m{i} at \"pkg{}/module{i}\" {{ allow read }}", i % 20).unwrap();
+        writeln!(text, "        mount m{i} at \"pkg{}/module{i}\" {{ allow read }}", i % 20)
+            .unwrap();
     }
     text += "    }\n}\n";
     let analysis = analyse(&Memory::policy(&text), "p.mero").unwrap();

@@ -186,7 +186,8 @@ fn human(e: &Explanation, source: bool, color: bool) -> String {
     {
         let _ = writeln!(out, "  decided by {}: {}", place(rule), rule.text);
     }
-    let merely = matches!(e.reply.reason, "not-granted" | "command-not-allowed" | "tool-not-allowed");
+    let merely =
+        matches!(e.reply.reason, "not-granted" | "command-not-allowed" | "tool-not-allowed");
     if e.reply.rule.is_none() && merely && source {
         out.push_str("  no rule grants it\n");
     }
