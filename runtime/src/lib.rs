@@ -36,6 +36,8 @@ mod eval;
 pub mod format;
 mod path;
 mod quick;
+#[cfg(feature = "alloc")]
+pub mod shell;
 mod table;
 mod tool;
 mod validate;

@@ -1,0 +1,469 @@
+//! Words, simple commands and redirections.
+
+use super::{Assignment, Cause, Parse, Parser, Part, Redirect, Redirection, Simple, Word, heredoc};
+use alloc::vec::Vec;
+
+/// A word under construction.
+#[derive(Default)]
+pub(super) struct Builder {
+    parts: Vec<Part>,
+    /// Some part of it is quoted.
+    pub(super) quoted: bool,
+    /// Everything that follows is unknown (a brace expansion or a class).
+    rest_unknown: bool,
+    braces_seen: bool,
+    class_seen: bool,
+}
+
+impl Builder {
+    pub(super) fn byte(&mut self, byte: u8) {
+        self.bytes(&[byte]);
+    }
+
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+        if self.rest_unknown {
+            return;
+        }
+        if let Some(Part::Known(known)) = self.parts.last_mut() {
+            known.extend_from_slice(bytes);
+        } else {
+            self.parts.push(Part::Known(bytes.to_vec()));
+        }
+    }
+
+    pub(super) fn part(&mut self, part: Part) {
+        if !self.rest_unknown {
+            self.parts.push(part);
+        } else if matches!(part, Part::Unknown { quoted: false }) {
+            if let Some(last) = self.parts.last_mut() {
+                *last = part;
+            }
+        }
+    }
+
+    pub(super) fn unknown(&mut self, quoted: bool) {
+        if self.parts.last() != Some(&Part::Unknown { quoted }) {
+            self.part(Part::Unknown { quoted });
+        }
+    }
+
+    /// The rest of the word is part of an expansion of many values.
+    fn open_ended(&mut self) {
+        self.unknown(false);
+        self.rest_unknown = true;
+    }
+
+    fn is_empty(&self) -> bool {
+        self.parts.is_empty() && !self.quoted
+    }
+
+    fn finish(self, span: core::ops::Range<usize>) -> Word {
+        let only_unknown = self.parts.iter().all(|p| matches!(p, Part::Unknown { quoted: false }));
+        let may_vanish = !self.quoted && only_unknown && !self.parts.is_empty();
+        Word { span, parts: self.parts, may_vanish }
+    }
+}
+
+/// Bytes that end a word where they are not quoted.
+pub(super) const fn is_meta(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>')
+}
+
+const fn is_name_start(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || byte == b'_'
+}
+
+pub(super) const fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+impl Parser<'_> {
+    /// Whether a reserved word stands at the cursor, by itself and unquoted.
+    pub(super) fn reserved(&mut self, word: &str) -> bool {
+        self.peek();
+        let here = self.at;
+        let mut same = true;
+        for byte in word.bytes() {
+            same = self.peek() == Some(byte);
+            if !same {
+                break;
+            }
+            self.bump();
+        }
+        let ends = self.peek().is_none_or(is_meta);
+        self.at = here;
+        same && ends
+    }
+
+    pub(super) fn eat_reserved(&mut self, word: &str) -> bool {
+        let found = self.reserved(word);
+        if found {
+            for _ in word.bytes() {
+                self.peek();
+                self.bump();
+            }
+        }
+        found
+    }
+
+    /// A simple command. The cursor stands at its first byte.
+    pub(super) fn simple(&mut self) -> Parse {
+        self.peek();
+        let start = self.at;
+        let mut command =
+            Simple { depth: self.depth, repeats: self.loops > 0, ..Simple::default() };
+        loop {
+            self.blanks();
+            let here = self.at;
+            if let Some(redirection) = self.redirection()? {
+                command.redirections.push(redirection);
+                continue;
+            }
+            match self.peek() {
+                None => break,
+                Some(b'(') => {
+                    let alone = command.words.len() == 1 && command.assignments.is_empty();
+                    return self.opaque(here, if alone { Cause::Function } else { Cause::Syntax });
+                }
+                Some(b'<' | b'>') if self.peek_second() == Some(b'(') => {}
+                Some(byte) if is_meta(byte) => break,
+                Some(_) => {}
+            }
+            if command.words.is_empty() {
+                if let Some(assignment) = self.assignment()? {
+                    command.assignments.push(assignment);
+                    continue;
+                }
+                let prefixed = !command.assignments.is_empty() || !command.redirections.is_empty();
+                if prefixed && super::compound::RESERVED.iter().any(|r| self.reserved(r)) {
+                    return self.opaque(here, Cause::Syntax);
+                }
+            }
+            let word = self.word()?;
+            command.words.push(word);
+        }
+        command.span = self.span(start);
+        if command.words.is_empty()
+            && command.assignments.is_empty()
+            && command.redirections.is_empty()
+        {
+            return self.opaque(start, Cause::Syntax);
+        }
+        // What a shell takes for `[[ … ]]` another runs as a program.
+        if command.words.first().and_then(Word::known) == Some(b"[[") {
+            self.conditional(&command)?;
+        }
+        self.script.commands.push(command);
+        Ok(())
+    }
+
+    /// `[[ … ]]` of plain words only, none of which is evaluated as a number.
+    fn conditional(&self, command: &Simple) -> Parse {
+        const EVALUATES: [&[u8]; 9] =
+            [b"-eq", b"-ne", b"-lt", b"-le", b"-gt", b"-ge", b"-v", b"-R", b"=~"];
+        let closed = command.words.last().and_then(Word::known) == Some(b"]]");
+        let plain = command.words.iter().all(|w| w.known().is_none_or(|k| !EVALUATES.contains(&k)));
+        let unknown_operator = command.words.iter().any(|w| w.may_vanish);
+        if closed && plain && !unknown_operator {
+            return Ok(());
+        }
+        self.opaque(command.span.start, Cause::Conditional)
+    }
+
+    /// `NAME=value`, if one stands here.
+    fn assignment(&mut self) -> Parse<Option<Assignment>> {
+        self.peek();
+        let start = self.at;
+        let mut name = Vec::new();
+        while let Some(byte) = self.peek() {
+            if !(is_name_start(byte) || (!name.is_empty() && is_name(byte))) {
+                break;
+            }
+            name.push(byte);
+            self.bump();
+        }
+        let appends =
+            !name.is_empty() && self.peek() == Some(b'+') && self.peek_second() == Some(b'=');
+        if appends {
+            self.bump();
+        }
+        match self.peek() {
+            Some(b'=') if !name.is_empty() => self.bump(),
+            Some(b'[') if !name.is_empty() && self.subscript_is_assigned() => {
+                return self.opaque(start, Cause::Array);
+            }
+            _ => {
+                self.at = start;
+                return Ok(None);
+            }
+        }
+        if self.peek() == Some(b'(') {
+            return self.opaque(start, Cause::Array);
+        }
+        let value = match self.peek() {
+            None => Word::default(),
+            Some(byte) if is_meta(byte) => Word::default(),
+            Some(_) => self.word()?,
+        };
+        Ok(Some(Assignment { name, value, span: self.span(start) }))
+    }
+
+    /// Whether `[…]=` follows: an element of an array. Quotes are not looked at;
+    /// an unclear case counts as one.
+    fn subscript_is_assigned(&self) -> bool {
+        let rest = self.source.get(self.at..self.end).unwrap_or(&[]);
+        let line = rest.split(|&b| b == b'\n').next().unwrap_or(rest);
+        let line = line.get(..line.len().min(256)).unwrap_or(line);
+        line.windows(2).any(|w| w == b"]=") || line.windows(3).any(|w| w == b"]+=")
+    }
+
+    /// A word; the cursor stands at its first byte, which ends no word.
+    pub(super) fn word(&mut self) -> Parse<Word> {
+        self.peek();
+        let start = self.at;
+        let mut b = Builder::default();
+        // A tilde means a home directory at the start, and, to some shells,
+        // behind `=` and `:`.
+        let mut tilde = true;
+        while let Some(byte) = self.peek() {
+            let substitutes = matches!(byte, b'<' | b'>') && self.peek_second() == Some(b'(');
+            if is_meta(byte) && !substitutes {
+                break;
+            }
+            let at_tilde = core::mem::replace(&mut tilde, matches!(byte, b'=' | b':'));
+            match byte {
+                b'<' | b'>' => {
+                    self.bump();
+                    self.substitution()?;
+                    b.unknown(true);
+                }
+                b'\'' => self.single(&mut b)?,
+                b'"' => self.double(&mut b)?,
+                b'\\' => {
+                    self.bump();
+                    let Some(next) = self.raw(0) else {
+                        return self.opaque(start, Cause::Backslash);
+                    };
+                    self.bump();
+                    b.quoted = true;
+                    b.byte(next);
+                }
+                b'$' => self.dollar(&mut b, false)?,
+                b'`' => self.backquotes(&mut b, false)?,
+                b'*' | b'?' => {
+                    self.bump();
+                    b.unknown(false);
+                }
+                b'[' => {
+                    self.bump();
+                    if !b.class_seen && self.rest_of_word_has(|rest| rest.contains(&b']')) {
+                        b.open_ended();
+                    } else {
+                        b.byte(byte);
+                    }
+                    b.class_seen = true;
+                }
+                b'{' => {
+                    self.bump();
+                    let expands = |rest: &[u8]| {
+                        rest.contains(&b'}')
+                            && (rest.contains(&b',') || rest.windows(2).any(|w| w == b".."))
+                    };
+                    if !b.braces_seen && self.rest_of_word_has(expands) {
+                        b.open_ended();
+                    } else {
+                        b.byte(byte);
+                    }
+                    b.braces_seen = true;
+                }
+                b'~' if at_tilde => self.tilde(&mut b),
+                _ => {
+                    self.bump();
+                    b.byte(byte);
+                }
+            }
+        }
+        if b.is_empty() {
+            return self.opaque(start, Cause::Syntax);
+        }
+        Ok(b.finish(self.span(start)))
+    }
+
+    /// Looks ahead to the end of the line, over what might be this word. Done at
+    /// most once a word for each question.
+    fn rest_of_word_has(&self, test: impl Fn(&[u8]) -> bool) -> bool {
+        let rest = self.source.get(self.at..self.end).unwrap_or(&[]);
+        // Up to the first blank; quoted blanks and substitutions may hide more,
+        // so with any of those the whole rest counts.
+        let end = rest.iter().position(|&b| is_meta(b)).unwrap_or(rest.len());
+        let word = rest.get(..end).unwrap_or(rest);
+        let plain = !word.iter().any(|b| b"'\"\\$`".contains(b));
+        if plain { test(word) } else { test(rest) }
+    }
+
+    fn tilde(&mut self, b: &mut Builder) {
+        let first = b.is_empty();
+        self.bump();
+        let mut length = 0usize;
+        while self.raw(length).is_some_and(|c| !is_meta(c) && !b"/:'\"\\$`*?[{".contains(&c)) {
+            length = length.saturating_add(1);
+        }
+        let next = self.raw(length);
+        if length == 0 && first && next.is_none_or(|c| c == b'/' || is_meta(c)) {
+            b.part(Part::Home);
+        } else {
+            // Somebody's home, the working directory, or the text itself.
+            self.at = self.at.saturating_add(length);
+            b.unknown(true);
+        }
+    }
+
+    fn single(&mut self, b: &mut Builder) -> Parse {
+        let start = self.at;
+        self.bump();
+        let rest = self.source.get(self.at..self.end).unwrap_or(&[]);
+        let Some(length) = rest.iter().position(|&c| c == b'\'') else {
+            self.at = self.end;
+            return self.opaque(start, Cause::Unterminated);
+        };
+        b.quoted = true;
+        b.bytes(rest.get(..length).unwrap_or(&[]));
+        self.at = self.at.saturating_add(length).saturating_add(1);
+        Ok(())
+    }
+
+    pub(super) fn double(&mut self, b: &mut Builder) -> Parse {
+        let start = self.at;
+        self.bump();
+        b.quoted = true;
+        if b.parts.is_empty() {
+            b.bytes(b"");
+        }
+        loop {
+            match self.peek() {
+                None => return self.opaque(start, Cause::Unterminated),
+                Some(b'"') => {
+                    self.bump();
+                    return Ok(());
+                }
+                Some(_) => self.quoted_byte(b, b"$`\"\\")?,
+            }
+        }
+    }
+
+    /// One byte or expansion between double quotes, or in a here-document;
+    /// `escapable` is what a backslash takes its meaning from.
+    pub(super) fn quoted_byte(&mut self, b: &mut Builder, escapable: &[u8]) -> Parse {
+        match self.peek() {
+            Some(b'$') => self.dollar(b, true),
+            Some(b'`') => self.backquotes(b, true),
+            Some(b'\\') => {
+                self.bump();
+                match self.raw(0) {
+                    Some(next) if escapable.contains(&next) => {
+                        self.bump();
+                        b.byte(next);
+                    }
+                    _ => b.byte(b'\\'),
+                }
+                Ok(())
+            }
+            Some(byte) => {
+                self.bump();
+                b.byte(byte);
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// A redirection with what precedes it, if one stands here.
+    pub(super) fn redirection(&mut self) -> Parse<Option<Redirection>> {
+        self.peek();
+        let start = self.at;
+        while self.peek().is_some_and(|b| b.is_ascii_digit()) {
+            self.bump();
+        }
+        let numbered = self.at > start;
+        let first = self.peek();
+        let second = self.peek_second();
+        let kind = match (first, second) {
+            (Some(b'<' | b'>'), Some(b'(')) => {
+                self.at = start;
+                return Ok(None);
+            }
+            (Some(b'<'), Some(b'<')) => return self.here(start).map(Some),
+            (Some(b'<'), Some(b'>')) => (2, Redirect::ReadWrite),
+            (Some(b'<'), Some(b'&')) => return self.copy(start, false).map(Some),
+            (Some(b'<'), _) => (1, Redirect::Read),
+            (Some(b'>'), Some(b'&')) => return self.copy(start, true).map(Some),
+            (Some(b'>'), Some(b'>' | b'|')) => (2, Redirect::Write),
+            (Some(b'>'), _) => (1, Redirect::Write),
+            (Some(b'&'), Some(b'>')) if !numbered => {
+                self.bump();
+                self.peek();
+                self.bump();
+                self.eat(b'>');
+                (0, Redirect::Write)
+            }
+            _ => {
+                self.at = start;
+                return Ok(None);
+            }
+        };
+        for _ in 0..kind.0 {
+            self.peek();
+            self.bump();
+        }
+        let target = self.target(start)?;
+        Ok(Some(Redirection { kind: kind.1, target, span: self.span(start) }))
+    }
+
+    fn target(&mut self, start: usize) -> Parse<Word> {
+        self.blanks();
+        match self.peek() {
+            Some(b'<' | b'>') if self.peek_second() == Some(b'(') => self.word(),
+            Some(byte) if !is_meta(byte) => self.word(),
+            _ => self.opaque(start, Cause::Syntax),
+        }
+    }
+
+    /// `<&` and `>&`: a descriptor's copy, or both outputs to a file.
+    fn copy(&mut self, start: usize, output: bool) -> Parse<Redirection> {
+        self.peek();
+        self.bump();
+        self.peek();
+        self.bump();
+        let target = self.target(start)?;
+        let span = self.span(start);
+        let Some(known) = target.known() else {
+            return self.opaque(start, Cause::Descriptor);
+        };
+        let digits = known.strip_suffix(b"-").unwrap_or(known);
+        let kind = if digits.iter().all(u8::is_ascii_digit) {
+            Redirect::Free
+        } else if output {
+            Redirect::Write
+        } else {
+            return self.opaque(start, Cause::Descriptor);
+        };
+        Ok(Redirection { kind, target, span })
+    }
+
+    /// `<<`, `<<-` and `<<<`.
+    fn here(&mut self, start: usize) -> Parse<Redirection> {
+        for _ in 0..2 {
+            self.peek();
+            self.bump();
+        }
+        if self.eat(b'<') {
+            let target = self.target(start)?;
+            return Ok(Redirection { kind: Redirect::Free, target, span: self.span(start) });
+        }
+        let strip_tabs = self.eat(b'-');
+        self.blanks();
+        let (delimiter, quoted) = self.delimiter(start)?;
+        self.pending.push(heredoc::Pending { delimiter, quoted, strip_tabs });
+        Ok(Redirection { kind: Redirect::Free, target: Word::default(), span: self.span(start) })
+    }
+}
