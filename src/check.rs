@@ -12,17 +12,19 @@ mod powerless_mount;
 use crate::diag::Diagnostic;
 use crate::hir::Policy;
 
-/// Runs all rules. Rules that build automata run only on patterns that can be
-/// read.
+/// Patterns that cannot be read. Each stands by itself, so they are judged
+/// whatever else is wrong.
+#[must_use]
+pub fn patterns(policy: &Policy) -> Vec<Diagnostic> {
+    patterns::check(policy)
+}
+
+/// Runs all rules on a policy without errors.
 #[must_use]
 pub fn run(policy: &Policy) -> Vec<Diagnostic> {
-    let mut out = patterns::check(policy);
-    let readable = out.is_empty();
-    out.extend(ask_without_allow::check(policy));
+    let mut out = ask_without_allow::check(policy);
     out.extend(powerless_mount::check(policy));
     out.extend(contradiction::fields(policy));
-    if readable {
-        out.extend(contradiction::rules(policy));
-    }
+    out.extend(contradiction::rules(policy));
     out
 }

@@ -52,6 +52,7 @@ pub fn analyse(host: &dyn Host, policy: &str) -> Result<Analysis, LoadError> {
     let broken = diagnostics.iter().any(|d| d.level == Level::Error);
     let (policy, found) = resolve::resolve(&units, &sources);
     diagnostics.extend(found);
+    diagnostics.extend(check::patterns(&policy));
     // With half a policy, most of what the rules say would be wrong.
     if !broken && !diagnostics.iter().any(|d| d.level == Level::Error) {
         diagnostics.extend(check::run(&policy));

@@ -9,6 +9,8 @@
 //! nodes of what parses (`lower`) and messages of what does not (`expected`).
 //! The tree holds what did parse. Cost: linear in the text.
 
+#[cfg(test)]
+mod agreement;
 pub mod ast;
 mod braces;
 mod build;
@@ -40,6 +42,7 @@ mod grammar {
 ///
 /// # Errors
 /// `too-large`, or `not-utf8` with the place of the first wrong byte.
+#[expect(clippy::result_large_err, reason = "once a file; a box would only be unpacked again")]
 pub fn decode(file: FileId, bytes: &[u8]) -> Result<String, Diagnostic> {
     if bytes.len() > MAX_FILE_BYTES {
         return Err(too_large(file, bytes.len()));

@@ -1,4 +1,4 @@
-//! Decisions on paths, permissions, grants and tools.
+//! Decisions on paths.
 //!
 //! A path decision: find the place that the request means, find the deepest
 //! mount that covers it by walking the tries of host directories, walk the
@@ -6,12 +6,13 @@
 //! and `on` blocks), and judge each permission by the effective fields. All of
 //! it reads the table and the request only; the cost is linear in the path.
 
+use crate::automaton::Automaton;
 use crate::decision::{Decision, Effect, Kind, MountId, Permission, Phase, Reason, RuleId, phases};
 use crate::format::{
-    Section, anchor, below, class, context, island, mount, node, path_cell, rule_cell, spaces, tool,
+    Section, anchor, below, class, context, island, mount, node, path_cell, spaces,
 };
 use crate::path::{MAX_PATH, Place, Segments, is_separator};
-use crate::table::{Automaton, Context, Record};
+use crate::table::{Context, Record};
 use crate::validate::MAX_GROUPS;
 
 /// What a host knows about a session.
@@ -49,7 +50,7 @@ impl Last {
 
 /// What the automata say of a path.
 #[derive(Clone, Copy, Default)]
-struct Verdict {
+pub(crate) struct Verdict {
     hide: Last,
     allow: Last,
     ask: Last,
@@ -57,7 +58,12 @@ struct Verdict {
 }
 
 impl Verdict {
-    fn add(&mut self, cell: Record<'_>) {
+    #[inline]
+    pub(crate) fn add(&mut self, cell: Record<'_>) {
+        // Most paths match nothing: all four ranks are 0.
+        if cell.0.first_chunk::<8>().is_none_or(|ranks| u64::from_le_bytes(*ranks) == 0) {
+            return;
+        }
         let rule = |k: usize| cell.rule(path_cell::RULES.saturating_add(k));
         self.hide.take(cell.u16(path_cell::HIDE_RANK), cell.u8(path_cell::HIDE), 0, rule(0));
         self.allow.take(
@@ -87,7 +93,7 @@ impl Verdict {
 
 /// The fields that hold for a path, with the rules that set them.
 #[derive(Clone, Copy)]
-struct Fields {
+pub(crate) struct Fields {
     allow: (Permission, Option<RuleId>),
     ask: (Permission, Option<RuleId>),
     deny: (Permission, Option<RuleId>),
@@ -95,7 +101,22 @@ struct Fields {
 
 impl Fields {
     /// Judges every permission asked for; the strictest counts.
-    fn judge(&self, phase: Phase, permissions: Permission) -> Decision {
+    pub(crate) fn judge(&self, phase: Phase, permissions: Permission) -> Decision {
+        if phase == Phase::Default {
+            // As written: all permissions at once.
+            let (effect, reason, rule) = if permissions.intersects(self.deny.0) {
+                (Effect::Deny, Reason::Denied, self.deny.1)
+            } else if !self.allow.0.contains(permissions) {
+                (Effect::Deny, Reason::NotGranted, self.allow.1)
+            } else if permissions.intersects(self.ask.0) {
+                (Effect::Ask, Reason::ApprovalRequired, self.ask.1)
+            } else if permissions.is_empty() {
+                return Decision::deny(Reason::Invalid);
+            } else {
+                (Effect::Allow, Reason::Granted, self.allow.1)
+            };
+            return Decision { effect, reason, mount: None, rule };
+        }
         let mut worst: Option<Decision> = None;
         for (_, permission) in Permission::NAMES {
             if !permissions.contains(permission) {
@@ -169,6 +190,9 @@ impl<'a> Context<'a> {
         permissions: Permission,
         kind: Kind,
     ) -> Decision {
+        if let Some(decision) = self.quick(session, path, permissions, kind) {
+            return decision;
+        }
         match self.locate(session, path) {
             Ok(located) => self.decide(session, &located, permissions, kind),
             Err(reason) => Decision::deny(reason),
@@ -186,90 +210,7 @@ impl<'a> Context<'a> {
         self.locate(session, path).map(|l| l.place)
     }
 
-    /// Decides a set of permissions with no path.
-    pub fn permission(&self, session: &Session<'_>, permissions: Permission) -> Decision {
-        if !self.admits(session.phase) {
-            return Decision::deny(Reason::Phase);
-        }
-        self.own_fields().judge(session.phase, permissions)
-    }
-
-    /// Whether the context holds a grant.
-    #[must_use]
-    pub fn holds(&self, grant: &str) -> bool {
-        self.table.symbol(spaces::GRANTS.saturating_add(self.index), grant.as_bytes()).is_some()
-    }
-
-    /// Decides a tool call: the tool rules, then the grants that the tool's
-    /// declaration and the request require.
-    pub fn tool(&self, session: &Session<'_>, name: &str, requires: &[&str]) -> Decision {
-        if !self.admits(session.phase) {
-            return Decision::deny(Reason::Phase);
-        }
-        if name.is_empty() || name.contains('\0') || !requires.iter().all(|k| is_grant_key(k)) {
-            return Decision::deny(Reason::Invalid);
-        }
-        let declared = self
-            .table
-            .symbol(spaces::TOOLS, name.as_bytes())
-            .map(|i| self.table.record(Section::Tools, i));
-        let ruled = self.tool_rules(session.phase, name, declared);
-        if ruled.effect == Effect::Deny && ruled.reason != Reason::Phase {
-            return ruled;
-        }
-        let held = |grant: &[u8]| {
-            self.table.symbol(spaces::GRANTS.saturating_add(self.index), grant).is_some()
-        };
-        let missing = declared.is_some_and(|d| !self.table.strings(d, tool::REQUIRES).all(held))
-            || !requires.iter().all(|k| held(k.as_bytes()));
-        if missing { Decision::deny(Reason::GrantMissing) } else { ruled }
-    }
-
-    fn tool_rules(&self, phase: Phase, name: &str, declared: Option<Record<'a>>) -> Decision {
-        let mut effect = 3;
-        let mut rule = None;
-        for a in self.record.list(context::TOOLS) {
-            let automaton = self.table.automaton(a);
-            let cell = automaton.cell(automaton.walk(automaton.start(), name.as_bytes()));
-            if cell.u8(rule_cell::EFFECT) < effect {
-                effect = cell.u8(rule_cell::EFFECT);
-                rule = cell.rule(rule_cell::RULE);
-            }
-        }
-        let denied = effect == 0;
-        if effect == 3 {
-            // Without a block, tools are governed by grants alone.
-            effect = if self.record.u8(context::FLAGS) & context::HAS_TOOLS == 0 {
-                2
-            } else {
-                rule = self.record.rule(context::FIELD_RULES.saturating_add(15));
-                self.record.u8(context::TOOLS_OTHERWISE)
-            };
-        }
-        let written = match Effect::from_byte(effect).unwrap_or(Effect::Deny) {
-            Effect::Allow => (Effect::Allow, Reason::Granted),
-            Effect::Ask => (Effect::Ask, Reason::ApprovalRequired),
-            Effect::Deny if denied => (Effect::Deny, Reason::ToolDenied),
-            Effect::Deny => (Effect::Deny, Reason::ToolNotAllowed),
-        };
-        let flags = declared.map_or(0, |d| d.u8(tool::FLAGS));
-        let uses = Permission::from_bits_truncate(declared.map_or(0, |d| d.u8(tool::USES)));
-        let (effect, reason) = match (phase, written.0) {
-            (Phase::Plan, Effect::Allow | Effect::Ask) if flags & tool::READONLY == 0 => {
-                (Effect::Deny, Reason::Phase)
-            }
-            (Phase::AcceptEdits, Effect::Ask)
-                if flags & tool::DECLARES_USES != 0
-                    && Permission::READ.union(Permission::WRITE).contains(uses) =>
-            {
-                (Effect::Allow, Reason::Granted)
-            }
-            _ => phases::loose(phase, written),
-        };
-        Decision { effect, reason, mount: None, rule }
-    }
-
-    fn own_fields(&self) -> Fields {
+    pub(crate) fn own_fields(&self) -> Fields {
         let field = |at: usize, rule: usize| {
             (
                 Permission::from_bits_truncate(self.record.u8(at)),
@@ -418,8 +359,7 @@ impl<'a> Context<'a> {
         if let Some((addressed, mut tail)) = quick {
             // One trie only, and nothing climbs: go on below the mount.
             let (record, _) = self.mount_class(addressed);
-            let (mount, exhausted) = self.descend(record.u24(mount::NODE), &mut tail, &mut below);
-            let _ = exhausted;
+            let mount = self.descend(record.u24(mount::NODE), &mut tail, &mut below);
             best = mount.map(|m| (m, 0));
             quick_start = Some(addressed);
         } else {
@@ -451,7 +391,7 @@ impl<'a> Context<'a> {
                     }
                     Some(true) => {}
                 }
-                if let (Some(mount), _) = self.descend(root, &mut segments, &mut below) {
+                if let Some(mount) = self.descend(root, &mut segments, &mut below) {
                     let (record, _) = self.mount_class(mount);
                     let depth = depth.saturating_add(Segments::of(self.directory(record)).count());
                     if best.is_none_or(|(_, d)| depth > d) {
@@ -464,20 +404,53 @@ impl<'a> Context<'a> {
             return Decision::deny(Reason::Outside);
         };
         let decision = self.decide_in_mount(session, at, mount, quick_start, permissions, kind);
-        if below < below::FREE && permissions.contains(Permission::DELETE) {
-            let (effect, reason) = match below {
-                below::HIDDEN => (Effect::Deny, Reason::Hidden),
-                below::DENIED => (Effect::Deny, Reason::Denied),
-                below::NOT_GRANTED => (Effect::Deny, Reason::NotGranted),
-                _ => (Effect::Ask, Reason::ApprovalRequired),
-            };
-            let (effect, reason) =
-                phases::permission(session.phase, Permission::DELETE, (effect, reason));
-            if effect < decision.effect {
-                return Decision { effect, reason, mount: decision.mount, rule: None };
-            }
+        self.with_deletion(session.phase, decision, below, permissions)
+    }
+
+    /// Deleting a directory reaches the mounts below it.
+    pub(crate) fn with_deletion(
+        &self,
+        phase: Phase,
+        decision: Decision,
+        below: u8,
+        permissions: Permission,
+    ) -> Decision {
+        if below >= below::FREE || !permissions.contains(Permission::DELETE) {
+            return decision;
         }
-        decision
+        let written = match below {
+            below::HIDDEN => (Effect::Deny, Reason::Hidden),
+            below::DENIED => (Effect::Deny, Reason::Denied),
+            below::NOT_GRANTED => (Effect::Deny, Reason::NotGranted),
+            _ => (Effect::Ask, Reason::ApprovalRequired),
+        };
+        let (effect, reason) = phases::permission(phase, Permission::DELETE, written);
+        if effect < decision.effect {
+            Decision { effect, reason, mount: decision.mount, rule: None }
+        } else {
+            decision
+        }
+    }
+
+    /// Judges a path governed by a mount, from what the automata say of it.
+    #[inline]
+    pub(crate) fn judge(
+        &self,
+        phase: Phase,
+        mount: u32,
+        class: Record<'a>,
+        walked: &Walked,
+        permissions: Permission,
+        kind: Kind,
+    ) -> Decision {
+        both(kind, walked, |verdict| {
+            let mount = Some(MountId(mount));
+            if verdict.hidden() {
+                let rule = verdict.hide.rule;
+                return Decision { effect: Effect::Deny, reason: Reason::Hidden, mount, rule };
+            }
+            Decision { mount, ..self.effective(class, verdict).judge(phase, permissions) }
+        })
     }
 
     /// Walks a trie as far as it goes: the deepest mount, and what deleting
@@ -487,17 +460,17 @@ impl<'a> Context<'a> {
         mut at: u32,
         segments: &mut impl Iterator<Item = &'p [u8]>,
         below: &mut u8,
-    ) -> (Option<u32>, bool) {
+    ) -> Option<u32> {
         loop {
             let record = self.table.record(Section::Nodes, at);
             let mount = record.option(node::MOUNT);
             let Some(segment) = segments.next() else {
                 *below = (*below).min(record.u8(node::BELOW));
-                return (mount, true);
+                return mount;
             };
             match self.table.symbol(at, segment) {
                 Some(child) => at = child,
-                None => return (mount, false),
+                None => return mount,
             }
         }
     }
@@ -529,23 +502,8 @@ impl<'a> Context<'a> {
         kind: Kind,
     ) -> Decision {
         let (_, class) = self.mount_class(mount);
-        let fields = |verdict: &Verdict| self.effective(class, verdict);
-        let judge = |verdict: &Verdict| {
-            if verdict.hidden() {
-                return Decision {
-                    effect: Effect::Deny,
-                    reason: Reason::Hidden,
-                    mount: Some(MountId(mount)),
-                    rule: verdict.hide.rule,
-                };
-            }
-            Decision {
-                mount: Some(MountId(mount)),
-                ..fields(verdict).judge(session.phase, permissions)
-            }
-        };
         let Some(island) = class.option(class::ISLAND) else {
-            return judge(&Verdict::default());
+            return self.judge(session.phase, mount, class, &Walked::default(), permissions, kind);
         };
         let top = class.u24(class::TOP);
         let (top_record, _) = self.mount_class(top);
@@ -570,7 +528,7 @@ impl<'a> Context<'a> {
                 self.walk(island, at.place.segments().skip(skip))
             }
         };
-        both(kind, &walked, judge)
+        self.judge(session.phase, mount, class, &walked, permissions, kind)
     }
 
     fn effective(&self, class: Record<'a>, verdict: &Verdict) -> Fields {
@@ -633,7 +591,7 @@ impl<'a> Context<'a> {
     fn walk<'p>(&self, index: u32, segments: impl Iterator<Item = &'p [u8]> + Clone) -> Walked {
         let record = self.table.record(Section::Islands, index);
         let automata = record.list(island::AUTOMATA);
-        let mut walked = Walked { file: Verdict::default(), directory: Verdict::default() };
+        let mut walked = Walked::default();
         if record.u8(island::FLAGS) & island::LOCKSTEP != 0 {
             return self.walk_in_step(automata, segments);
         }
@@ -656,7 +614,7 @@ impl<'a> Context<'a> {
         for (state, a) in states.iter_mut().zip(automata.clone()) {
             *state = self.table.automaton(a).start();
         }
-        let mut walked = Walked { file: Verdict::default(), directory: Verdict::default() };
+        let mut walked = Walked::default();
         for (state, a) in states.iter().zip(automata.clone()) {
             walked.directory.add(self.table.automaton(a).cell(*state));
             walked.file = walked.directory;
@@ -665,7 +623,7 @@ impl<'a> Context<'a> {
             if walked.directory.hidden() {
                 return Walked { file: walked.directory, directory: walked.directory };
             }
-            walked = Walked { file: Verdict::default(), directory: Verdict::default() };
+            walked = Walked::default();
             for (state, a) in states.iter_mut().zip(automata.clone()) {
                 let automaton = self.table.automaton(a);
                 let file = automaton.walk(*state, segment);
@@ -678,9 +636,11 @@ impl<'a> Context<'a> {
     }
 }
 
-struct Walked {
-    file: Verdict,
-    directory: Verdict,
+/// What the automata say of a path as a file and as a directory.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Walked {
+    pub(crate) file: Verdict,
+    pub(crate) directory: Verdict,
 }
 
 /// States after the last segment, and after the `/` behind it.
@@ -707,12 +667,4 @@ fn both(kind: Kind, walked: &Walked, judge: impl Fn(&Verdict) -> Decision) -> De
         Kind::Directory => judge(&walked.directory),
         Kind::Unknown => judge(&walked.file).stricter(judge(&walked.directory)),
     }
-}
-
-/// Whether a text is `namespace:name`, both parts there.
-#[must_use]
-pub(crate) fn is_grant_key(key: &str) -> bool {
-    key.split_once(':').is_some_and(|(namespace, name)| {
-        !namespace.is_empty() && !name.is_empty() && !name.contains(':')
-    }) && !key.contains('\0')
 }

@@ -366,13 +366,13 @@ pub mod automaton {
     pub const ABSORBING: usize = 14;
     /// One of the layouts below, `u8`.
     pub const LAYOUT: usize = 18;
-    /// Bytes of a state number: 2 or 4.
+    /// Bytes of a number in the rows: 2 or 4.
     pub const WIDTH: usize = 19;
     /// Offset of the rows, `u32`.
     pub const ROWS: usize = 20;
     /// Length of a comb (count of cells), `u32`; 0 for dense rows.
     pub const COMB: usize = 24;
-    /// Offset of the labels (a `u16` for each state), `u32`.
+    /// Displaced rows: offset of the labels (a `u16` for each state), `u32`.
     pub const LABELS: usize = 28;
     /// Offset of the cells, `u32`.
     pub const CELLS: usize = 32;
@@ -383,10 +383,12 @@ pub mod automaton {
     /// Bytes.
     pub const SIZE: usize = 39;
 
-    /// States times classes numbers.
+    /// A row for each state: a target for each class, then the state's label. A
+    /// state is the offset of its row, in numbers, so that a step is one
+    /// addition and one load; `START` and `ABSORBING` are such offsets too.
     pub const DENSE: u8 = 0;
     /// Rows displaced into a comb: for each state a base (`u32`) and a default
-    /// state, then the comb of owner and target.
+    /// state, then the comb of owner and target. A state is its index.
     pub const DISPLACED: u8 = 1;
 }
 
@@ -513,28 +515,34 @@ pub mod rule_text {
     pub const SIZE: usize = 11;
 }
 
-/// The hash of a key of the symbol map; the bucket is `hash % buckets`, the
-/// tag its top byte. Multiply-and-fold over eight bytes at a time (the
-/// mixing of wyhash). The keys are the policy's own, so that nobody outside can
-/// make them collide.
+/// The hash of a key of the symbol map. Multiply-and-fold over eight bytes at a
+/// time, the last ones overlapping (the mixing of wyhash). The keys are the
+/// policy's own, so that nobody outside can make them collide.
 #[must_use]
+#[inline]
 pub fn hash(space: u32, key: &[u8]) -> u64 {
     const K0: u64 = 0xA076_1D64_78BD_642F;
     const K1: u64 = 0xE703_7ED1_A0B4_28DB;
     let mut state = u64::from(space) ^ K0;
-    let mut chunks = key.chunks_exact(8);
-    for chunk in &mut chunks {
-        let mut eight = [0u8; 8];
-        for (to, from) in eight.iter_mut().zip(chunk) {
-            *to = *from;
+    let last = if let Some(last) = key.last_chunk::<8>() {
+        for chunk in key.chunks_exact(8) {
+            let eight = chunk.first_chunk().map_or(0, |c| u64::from_le_bytes(*c));
+            state = fold(state ^ eight, K1);
         }
-        state = fold(state ^ u64::from_le_bytes(eight), K1);
-    }
-    let mut last = key.len() as u64;
-    for &byte in chunks.remainder() {
-        last = last << 8 | u64::from(byte);
-    }
-    fold(state ^ last, K0)
+        u64::from_le_bytes(*last)
+    } else if let (Some(first), Some(last)) = (key.first_chunk::<4>(), key.last_chunk::<4>()) {
+        u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last))
+    } else {
+        key.iter().fold(0, |word, &byte| word << 8 | u64::from(byte))
+    };
+    fold(state ^ last, K0 ^ key.len() as u64)
+}
+
+/// The bucket of a hash: its upper half, scaled. The tag is its lowest byte.
+#[must_use]
+#[inline]
+pub fn bucket(hash: u64, buckets: u32) -> u32 {
+    u32::try_from((hash >> 32).wrapping_mul(u64::from(buckets)) >> 32).unwrap_or(0)
 }
 
 #[inline]

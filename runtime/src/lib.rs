@@ -26,6 +26,7 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+mod automaton;
 mod bind;
 mod command;
 mod decision;
@@ -34,13 +35,16 @@ mod error;
 mod eval;
 pub mod format;
 mod path;
+mod quick;
 mod table;
+mod tool;
 mod validate;
 
+pub use automaton::Automaton;
 pub use bind::BindError;
 pub use decision::{Decision, Effect, Kind, MountId, Permission, Phase, Reason, RuleId, phases};
 pub use digest::blake3;
 pub use error::TableError;
 pub use eval::Session;
 pub use path::{MAX_PATH, Place};
-pub use table::{Automaton, Context, RuleText, Table, TableParts};
+pub use table::{Context, RuleText, Table, TableParts};

@@ -4,11 +4,12 @@
 //! are 0, which is a denial everywhere. Validation at load makes that case
 //! unreachable, so there is one reader and no unchecked twin.
 
+use crate::automaton::Automaton;
 use crate::decision::RuleId;
 use crate::error::TableError;
 use crate::format::{
-    self, FLAG_DEBUG, NONE24, SECTIONS, Section, automaton, context, hash, param, rule_text,
-    spaces, string, symbol,
+    self, FLAG_DEBUG, NONE24, SECTIONS, Section, context, hash, param, rule_text, spaces, string,
+    symbol,
 };
 use crate::validate;
 
@@ -194,11 +195,10 @@ impl<'a> Table<'a> {
             return None;
         }
         let buckets = self.section(Section::Buckets);
-        let count = (buckets.len() / 4).checked_sub(1)? as u64;
+        let count = u32::try_from((buckets.len() / 4).checked_sub(1)?).ok()?;
         let hash = hash(space, key);
-        #[allow(clippy::cast_possible_truncation, reason = "the top byte")]
-        let tag = (hash >> 56) as u8;
-        let bucket = u32::try_from(hash.checked_rem(count)?).ok()?;
+        let [tag, ..] = hash.to_le_bytes();
+        let bucket = format::bucket(hash, count);
         let starts = Record(buckets);
         let at = (bucket as usize).saturating_mul(4);
         let (first, end) = (starts.u32(at), starts.u32(at.saturating_add(4)));
@@ -277,116 +277,6 @@ impl<'a> Record<'a> {
 
     pub(crate) fn rule(self, at: usize) -> Option<RuleId> {
         self.option(at).map(RuleId)
-    }
-}
-
-/// A deterministic automaton, ready to walk.
-#[derive(Clone, Copy)]
-pub struct Automaton<'a> {
-    map: &'a [u8; 256],
-    data: &'a [u8],
-    rows: &'a [u8],
-    comb: &'a [u8],
-    classes: u32,
-    states: u32,
-    start: u32,
-    absorbing: u32,
-    wide: bool,
-    displaced: bool,
-    labels: usize,
-    cells: usize,
-    cell_size: usize,
-}
-
-impl<'a> Automaton<'a> {
-    fn new(record: Record<'a>, data: &'a [u8]) -> Automaton<'a> {
-        static NO_MAP: [u8; 256] = [0; 256];
-        let part = |field: usize| data.get(record.u32(field) as usize..).unwrap_or(&[]);
-        let rows = part(automaton::ROWS);
-        let wide = record.u8(automaton::WIDTH) == 4;
-        let width = if wide { 4 } else { 2 };
-        let states = record.u32(automaton::STATES);
-        let displaced = record.u8(automaton::LAYOUT) == automaton::DISPLACED;
-        let fixed = (states as usize).saturating_mul(4usize.saturating_add(width));
-        Automaton {
-            map: part(automaton::MAP).first_chunk().unwrap_or(&NO_MAP),
-            data,
-            rows,
-            comb: if displaced { rows.get(fixed..).unwrap_or(&[]) } else { &[] },
-            classes: u32::from(record.u16(automaton::CLASSES)),
-            states,
-            start: record.u32(automaton::START),
-            absorbing: record.u32(automaton::ABSORBING),
-            wide,
-            displaced,
-            labels: record.u32(automaton::LABELS) as usize,
-            cells: record.u32(automaton::CELLS) as usize,
-            cell_size: usize::from(record.u8(automaton::CELL_SIZE)),
-        }
-    }
-
-    /// The state before any input.
-    #[must_use]
-    pub fn start(&self) -> u32 {
-        self.start
-    }
-
-    /// Whether no input leads out of `state`.
-    #[inline]
-    #[must_use]
-    pub fn is_absorbing(&self, state: u32) -> bool {
-        state < self.absorbing
-    }
-
-    #[inline]
-    fn number(&self, bytes: &[u8], index: u32) -> u32 {
-        if self.wide {
-            Record(bytes).u32((index as usize).saturating_mul(4))
-        } else {
-            u32::from(Record(bytes).u16((index as usize).saturating_mul(2)))
-        }
-    }
-
-    /// The state after one byte.
-    #[inline]
-    #[must_use]
-    pub fn step(&self, state: u32, byte: u8) -> u32 {
-        let class = u32::from(self.map.get(usize::from(byte)).copied().unwrap_or(0));
-        if !self.displaced {
-            return self
-                .number(self.rows, state.saturating_mul(self.classes).saturating_add(class));
-        }
-        let base = Record(self.rows).u32((state as usize).saturating_mul(4));
-        let slot = base.saturating_add(class).saturating_mul(2);
-        if self.number(self.comb, slot) == state {
-            self.number(self.comb, slot.saturating_add(1))
-        } else {
-            let defaults = self.rows.get((self.states as usize).saturating_mul(4)..).unwrap_or(&[]);
-            self.number(defaults, state)
-        }
-    }
-
-    /// The state after all bytes; stops early where none can matter.
-    #[inline]
-    #[must_use]
-    pub fn walk(&self, mut state: u32, bytes: &[u8]) -> u32 {
-        for &byte in bytes {
-            if self.is_absorbing(state) {
-                break;
-            }
-            state = self.step(state, byte);
-        }
-        state
-    }
-
-    /// The cell of a state.
-    #[inline]
-    pub(crate) fn cell(&self, state: u32) -> Record<'a> {
-        let at = self.labels.saturating_add((state as usize).saturating_mul(2));
-        let label = usize::from(Record(self.data).u16(at));
-        let start = self.cells.saturating_add(label.saturating_mul(self.cell_size));
-        let cell = self.data.get(start..).and_then(|d| d.get(..self.cell_size));
-        Record(cell.unwrap_or(&[]))
     }
 }
 

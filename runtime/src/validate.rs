@@ -344,19 +344,28 @@ fn automata(table: &Table<'_>, r: Record<'_>) -> Check {
     let classes = r.u16(automaton::CLASSES);
     ensure(states > 0 && states < 1 << 24, "no states, or too many")?;
     ensure((1..=256).contains(&classes), "no byte classes, or too many")?;
-    ensure(r.u32(automaton::START) < states, "a start state that does not exist")?;
-    ensure(r.u32(automaton::ABSORBING) <= states, "absorbing states that do not exist")?;
     let map = part(automaton::MAP, 256)?;
     ensure(map.iter().all(|&c| u16::from(c) < classes), "a byte class that does not exist")?;
     let width = usize::from(r.u8(automaton::WIDTH));
     ensure(width == 2 || width == 4, "a width that does not exist")?;
     let count = states as usize;
+    let cell_count = r.u16(automaton::CELL_COUNT);
+    let (start, absorbing) = (r.u32(automaton::START), r.u32(automaton::ABSORBING));
     match r.u8(automaton::LAYOUT) {
         automaton::DENSE => {
-            let cells = count.saturating_mul(usize::from(classes));
-            all_states(part(automaton::ROWS, cells.saturating_mul(width))?, width, states)?;
+            let stride = u32::from(classes).saturating_add(1);
+            let end = states.checked_mul(stride).ok_or("more rows than can be numbered")?;
+            let rows = Rows { stride, end };
+            ensure(rows.has(start), "a start state that does not exist")?;
+            ensure(absorbing == end || rows.has(absorbing), "absorbing states that do not exist")?;
+            let numbers = part(automaton::ROWS, (end as usize).saturating_mul(width))?;
+            for row in numbers.chunks_exact((stride as usize).saturating_mul(width)) {
+                rows.check(row, width, cell_count)?;
+            }
         }
         automaton::DISPLACED => {
+            ensure(start < states, "a start state that does not exist")?;
+            ensure(absorbing <= states, "absorbing states that do not exist")?;
             let comb = r.u32(automaton::COMB) as usize;
             let bases = count.saturating_mul(4);
             let defaults = count.saturating_mul(width);
@@ -375,12 +384,11 @@ fn automata(table: &Table<'_>, r: Record<'_>) -> Check {
             for cell in comb_part.chunks_exact(width.saturating_mul(2)) {
                 all_states(cell.get(width..).unwrap_or(&[]), width, states)?;
             }
+            for label in part(automaton::LABELS, count.saturating_mul(2))?.chunks_exact(2) {
+                ensure(Record(label).u16(0) < cell_count, "a label that does not exist")?;
+            }
         }
         _ => return Err("a layout that does not exist"),
-    }
-    let cell_count = r.u16(automaton::CELL_COUNT);
-    for label in part(automaton::LABELS, count.saturating_mul(2))?.chunks_exact(2) {
-        ensure(Record(label).u16(0) < cell_count, "a label that does not exist")?;
     }
     let size = usize::from(r.u8(automaton::CELL_SIZE));
     ensure(size == path_cell::SIZE || size == rule_cell::SIZE, "a cell of unknown size")?;
@@ -401,6 +409,33 @@ fn automata(table: &Table<'_>, r: Record<'_>) -> Check {
         }
     }
     Ok(())
+}
+
+/// The rows of a dense automaton: a state is the offset of its row.
+struct Rows {
+    stride: u32,
+    end: u32,
+}
+
+impl Rows {
+    fn has(&self, state: u32) -> bool {
+        // A multiple of the stride is one by a single multiplication (Lemire,
+        // Kaser and Kurz, 2019): division would dominate the load.
+        let inverse = (u64::MAX / u64::from(self.stride)).wrapping_add(1);
+        state < self.end && u64::from(state).wrapping_mul(inverse) <= inverse.wrapping_sub(1)
+    }
+
+    fn check(&self, row: &[u8], width: usize, cell_count: u16) -> Check {
+        let split = row.len().saturating_sub(width);
+        let (targets, label) = row.split_at_checked(split).unwrap_or((row, &[]));
+        let number =
+            |n: &[u8]| if width == 4 { Record(n).u32(0) } else { u32::from(Record(n).u16(0)) };
+        ensure(
+            targets.chunks_exact(width).all(|n| self.has(number(n))),
+            "a transition to a state that does not exist",
+        )?;
+        ensure(number(label) < u32::from(cell_count), "a label that does not exist")
+    }
 }
 
 fn all_states(numbers: &[u8], width: usize, states: u32) -> Check {

@@ -186,7 +186,9 @@ fn human(e: &Explanation, source: bool, color: bool) -> String {
     {
         let _ = writeln!(out, "  decided by {}: {}", place(rule), rule.text);
     }
-    if e.reply.rule.is_none() && e.reply.effect == "deny" && source {
+    let merely =
+        matches!(e.reply.reason, "not-granted" | "command-not-allowed" | "tool-not-allowed");
+    if e.reply.rule.is_none() && merely && source {
         out.push_str("  no rule grants it\n");
     }
     if let Some(message) = &e.reply.message {

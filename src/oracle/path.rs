@@ -248,8 +248,7 @@ impl Oracle<'_> {
                             self.note(pattern.span, || {
                                 let what = if negated { "shows" } else { "hides" };
                                 let here = rest.join(&b'/');
-                                let slash = if is_directory { "/" } else { "" };
-                                format!("{what} `{}{slash}`", String::from_utf8_lossy(&here))
+                                format!("{what} `{}`", String::from_utf8_lossy(&here))
                             });
                         }
                     }

@@ -40,7 +40,17 @@ pub(super) fn match_up(text: &str, tokens: &mut [Token]) -> Braces {
     let mut stack = Vec::new();
     let mut mates = Vec::new();
     let mut balanced = true;
+    // A missing brace and one too many balance; an item that begins inside a
+    // block, no further in than that block's own item, gives them away.
+    let (mut indent, mut outer) = (0usize, 0usize);
     for (i, token) in tokens.iter().enumerate() {
+        if token.first {
+            indent = column(text, token.start as usize);
+            balanced &= stack.is_empty() || indent > outer || !item_starts(text, tokens, i);
+        }
+        if stack.is_empty() {
+            outer = indent;
+        }
         match (token.kind, token.kind == Kind::Close && stack.is_empty()) {
             (Kind::Open, _) => stack.push(i),
             (_, true) => balanced = false,
@@ -82,10 +92,10 @@ fn guess<'t>(text: &'t str, tokens: &[Token], indents: bool) -> Matcher<'t> {
     let mut line_indent = 0usize;
     let mut pending: Option<(usize, usize)> = None;
     for (i, token) in tokens.iter().enumerate() {
-        if let Some((_, indent)) = pending.take_if(|(at, _)| *at == i) {
-            if token.kind != Kind::Open {
-                m.stack.push(Entry { at: i, real: false, indent });
-            }
+        if let Some((_, indent)) = pending.take_if(|(at, _)| *at == i)
+            && token.kind != Kind::Open
+        {
+            m.stack.push(Entry { at: i, real: false, indent });
         }
         if token.first {
             line_indent = column(text, token.start as usize);
@@ -178,7 +188,9 @@ pub(super) fn item_starts(text: &str, tokens: &[Token], i: usize) -> bool {
         "manager" => next(2) == "approves",
         "assert" => matches!(next(2), "never" | "always"),
         "permission" => other(2) == Some("="),
-        "param" => kind(1) == Some(Kind::Word),
+        "param" => tokens
+            .get(i.saturating_add(1))
+            .is_some_and(|name| name.kind == Kind::Word && !name.first),
         "import" => kind(1) == Some(Kind::Str),
         _ => false,
     }

@@ -9,7 +9,7 @@ use super::build::Where;
 use super::grammar::Rule;
 use super::recover::Parser;
 use super::token::Kind;
-use crate::diag::{Diagnostic, registry};
+use crate::diag::{Diagnostic, did_you_mean, registry};
 
 /// A statement that did not parse.
 pub(super) struct Failure {
@@ -53,8 +53,10 @@ impl Parser<'_> {
         let what = words(failure);
         let after = self.after(failure);
         let found = self.found(failure.at, to);
+        // What is missing at a line's end is shown there, not on the next line.
+        let place_at = self.tokens.get(failure.at).filter(|t| t.first).map_or(to, |_| failure.at);
         let mut d = self
-            .error_at(failure.at, to, format!("expected {what}{after}, found {found}"))
+            .error_at(failure.at, place_at, format!("expected {what}{after}, found {found}"))
             .here(format!("expected {what}"));
         if let Some(help) = self.form(failure.from, place) {
             d = d.help(format!("the form is: {help}"));
@@ -84,6 +86,34 @@ impl Parser<'_> {
             Rule::profile_head => "the profile's name",
             _ => "the context's name",
         };
+        if let Some(d) = self.not_ascii(failure.at, to) {
+            return d;
+        }
+        let word = self.word(failure.at);
+        if head == Rule::context_head && failure.at < to {
+            if word == "narrows" {
+                let next = failure.at.saturating_add(1);
+                let found = self.found(next, to);
+                return self
+                    .error_at(
+                        next,
+                        to,
+                        format!("expected the name of a context after `narrows`, found {found}"),
+                    )
+                    .here("expected a name");
+            }
+            if did_you_mean(word, ["narrows"]).is_some() {
+                return self
+                    .error_at(failure.at, to, format!("unknown keyword `{word}`"))
+                    .here("not a keyword")
+                    .help("did you mean `narrows`?");
+            }
+        }
+        if matches!(word, ":" | "=") && failure.at < to {
+            return self
+                .error_at(failure.at, to, format!("no `{word}` stands before a block"))
+                .here(format!("remove this `{word}`"));
+        }
         let last = failure.at.checked_sub(1).map_or(self.span(0), |n| self.span(n));
         let found = self.found(failure.at, to);
         let end = crate::source::Span { start: last.end, ..last };
@@ -133,22 +163,33 @@ impl Parser<'_> {
 
     /// A token that begins no statement of this block.
     fn unknown_statement(&self, failure: &Failure, place: Where) -> Diagnostic {
-        let word = self.word(failure.from);
         let what = match place {
             Where::File => "an item",
             _ => "a statement",
         };
+        let found = self.found(failure.from, usize::MAX);
+        let first = self.tokens.get(failure.from).is_some_and(|t| t.first);
+        let before = failure.from.checked_sub(1).filter(|b| self.kind(*b) != Some(Kind::Open));
+        if let (Some(previous), Some(_), false) = (self.previous, before, first) {
+            let d = Diagnostic::new(
+                &registry::SYNTAX_ERROR,
+                self.span(failure.from),
+                format!("{found} does not belong to the statement before it"),
+            )
+            .here(format!("expected the start of {what}"));
+            let form = self.form(previous, place);
+            return match form {
+                Some(form) => d.help(format!("the form is: {form}")),
+                None => d,
+            };
+        }
         let known = place.keywords().iter().map(|k| format!("`{k}`")).collect::<Vec<_>>();
         Diagnostic::new(
             &registry::SYNTAX_ERROR,
             self.span(failure.from),
-            format!("expected {what}, found {}", self.found(failure.from, usize::MAX)),
+            format!("expected {what}, found {found}"),
         )
-        .here(if self.kind(failure.from) == Some(Kind::Word) {
-            format!("`{word}` begins nothing in {}", place.name())
-        } else {
-            format!("not the start of {what}")
-        })
+        .here(format!("not the start of {what}"))
         .help(format!("{} takes {}", place.name(), known.join(", ")))
     }
 
@@ -183,7 +224,7 @@ impl Parser<'_> {
             ("in", _) => "`in PHASE { … }`",
             ("@", _) => "`@allow(CODE, \"reason\")`",
             (_, Where::Body) => "`allow read | write`, each a permission, `all` or `none`",
-            (_, Where::Commands) => "`allow \"git status ...\"`, or `allow readonly \"…\"`",
+            (_, Where::Commands) => "`allow [readonly] \"git log ...\" [except \"git log -p\"]`",
             (_, Where::Tools) => "`allow \"file_*\", \"grep\"`",
             (_, Where::Test) => {
                 "`allow read \"/x\"`, `deny run \"rm -rf /\"`, `ask argv \"git\", \"push\"`, \
@@ -202,6 +243,11 @@ fn words(failure: &Failure) -> String {
         if !word.is_empty() && !words.contains(&word) {
             words.push(word);
         }
+    }
+    if words.contains(&ACTION) {
+        words.retain(|w| !w.starts_with("a permission"));
+        // After `never`: the effect may be left out, and comes first.
+        words.sort_by_key(|w| *w == ACTION);
     }
     match words.split_last() {
         None => "something else".to_owned(),
@@ -233,12 +279,15 @@ pub(super) fn wants_string(rule: Rule) -> bool {
     )
 }
 
+const ACTION: &str =
+    "an action (a permission such as `read`, or `run`, `argv`, `tool`, `permission`)";
+
 /// A rule in words; empty for rules that say nothing to people.
 fn phrase(rule: Rule) -> &'static str {
     use Rule as R;
     match rule {
         R::effect => "`allow`, `ask` or `deny`",
-        R::set | R::set_name | R::action_path => "a permission such as `read` or `read | write`",
+        R::set | R::set_name => "a permission such as `read` or `read | write`",
         R::new_name => "a name",
         R::slug => "a name for the mount",
         R::level => "a level (`simple`, `basic`, `intermediate`, `proficient` or `advanced`)",
@@ -270,8 +319,20 @@ fn phrase(rule: Rule) -> &'static str {
         R::paren_close => "`)`",
         R::bracket_close => "`]`",
         R::at_allow => "`@allow`",
-        R::action_word | R::expect_words | R::expect_argv | R::asked_pattern => "an action",
-        R::expect | R::expect_path => "an action",
+        R::action_word
+        | R::expect_words
+        | R::expect_argv
+        | R::asked_pattern
+        | R::expect
+        | R::expect_path
+        | R::kw_run
+        | R::word_run
+        | R::kw_argv
+        | R::kw_tool
+        | R::word_tool
+        | R::kw_permission
+        | R::action_permission
+        | R::action_path => ACTION,
         R::never => "`never`",
         R::always => "`always`",
         R::kw_never => "`never`",
@@ -280,10 +341,6 @@ fn phrase(rule: Rule) -> &'static str {
         R::kw_at => "`at`",
         R::kw_narrows => "`narrows`",
         R::readonly | R::kw_readonly => "`readonly`",
-        R::kw_run | R::word_run => "`run`",
-        R::kw_argv => "`argv`",
-        R::kw_tool | R::word_tool => "`tool`",
-        R::kw_permission | R::action_permission => "`permission`",
         R::except | R::kw_except => "`except`",
         R::in_phases | R::kw_in => "`in`",
         R::because | R::kw_because => "`because`",

@@ -230,17 +230,21 @@ fn look_alike(c: char) -> Option<(&'static str, char)> {
     })
 }
 
-/// A string in which a word mixes ASCII letters or signs with look-alikes.
-/// A word wholly in another script is just that language.
+/// A string in which a word mixes Latin letters with look-alikes, or has only
+/// look-alikes where other words are Latin. Another word of another script is
+/// just that language.
 fn confusable(file: FileId, token: &Token, written: &str) -> Option<Diagnostic> {
     let mut odd: Vec<(usize, char, &str, char)> = Vec::new();
+    let any_latin = written.get(1..).unwrap_or("").chars().any(|c| c.is_ascii_alphabetic());
     let mut start = 0usize;
-    for word in written.split_inclusive(|c: char| c.is_whitespace() || "\"/,|(){}".contains(c)) {
-        let latin = word.chars().any(|c| c.is_ascii_alphabetic());
+    for word in written.split_inclusive(|c: char| !c.is_alphanumeric()) {
+        let mut letters = word.chars().filter(|c| c.is_alphabetic());
+        let latin = letters.clone().any(|c| c.is_ascii());
+        let disguised = any_latin && letters.all(|c| look_alike(c).is_some());
         for (i, c) in word.char_indices() {
             if let Some((script, instead)) = look_alike(c) {
                 // A sign such as a full-width slash deceives in any company.
-                if latin || !instead.is_ascii_alphabetic() {
+                if latin || disguised || !instead.is_ascii_alphabetic() {
                     odd.push((start.saturating_add(i), c, script, instead));
                 }
             }

@@ -97,8 +97,12 @@ impl Place {
     }
 
     pub(super) fn set(self, pair: Pair<'_>) -> PermissionSet {
-        let span = self.span(&pair);
-        PermissionSet { names: self.names(pair.into_inner()), span }
+        // The pair's own span may end in blanks.
+        let whole = self.span(&pair);
+        let names = self.names(pair.into_inner());
+        let ends = names.first().zip(names.last());
+        let span = ends.map_or(whole, |(first, last)| first.span.to(last.span));
+        PermissionSet { names, span }
     }
 
     pub(super) fn effect(self, pair: &Pair<'_>) -> Spanned<Effect> {

@@ -48,6 +48,8 @@ pub(super) struct Parser<'t> {
     comments: &'t [Comment],
     poison: &'t [Range<usize>],
     errors: Vec<Diagnostic>,
+    /// Statements that failed, reported or not: what bounds the work.
+    failures: usize,
     /// The keyword of the statement before, with its place among the tokens.
     pub(super) previous: Option<usize>,
 }
@@ -68,13 +70,14 @@ impl<'t> Parser<'t> {
             comments,
             poison: &lexed.poison,
             errors: Vec::new(),
+            failures: 0,
             previous: None,
         }
     }
 
     /// Everything at the top of the file.
     pub(super) fn file(&mut self) -> Vec<Entry> {
-        for &(open, at) in &self.braces.unclosed {
+        for &(open, at) in self.braces.unclosed.iter().take(MAX_SYNTAX_ERRORS.saturating_add(1)) {
             let error = self.unclosed(open, at);
             self.errors.push(error);
         }
@@ -101,7 +104,7 @@ impl<'t> Parser<'t> {
             },
         )
         .here("opened here");
-        let before = Span::new(self.file, end, end.saturating_add(1).min(self.text.len()));
+        let before = Span::new(self.file, end, end);
         if at < self.tokens.len() {
             d.label(before, "expected `}` before this")
         } else {
@@ -132,7 +135,7 @@ impl<'t> Parser<'t> {
     }
 
     fn full(&self) -> bool {
-        self.errors.len() > MAX_SYNTAX_ERRORS
+        self.errors.len().max(self.failures) > MAX_SYNTAX_ERRORS
     }
 
     /// All statements of a block.
@@ -191,7 +194,9 @@ impl<'t> Parser<'t> {
         let from = first.checked_sub(1).map_or(0, |p| self.span(p).end as usize);
         let own = self.span(i);
         attributes.doc = comments::docs(self.comments, from, own.start as usize);
-        let mut span = place.span(&pair);
+        // The grammar's own end may lie behind blanks that it skipped.
+        let last = next.checked_sub(1).map_or(own, |n| self.span(n));
+        let mut span = own.to(last);
         let block = if is_head(pair.as_rule()) {
             let Some(block) = self.opening(next, to) else {
                 let failure = Failure::no_brace(i, next, pair.as_rule());
@@ -268,6 +273,7 @@ impl<'t> Parser<'t> {
 
     /// Reports a failure and finds where to go on.
     fn skip<U: Unit>(&mut self, failure: Failure, to: usize) -> usize {
+        self.failures = self.failures.saturating_add(1);
         let stray = |p: &Self, j: usize| {
             p.tokens.get(j).is_some_and(|t| t.kind == Kind::Close && t.mate == NONE)
         };
@@ -330,8 +336,11 @@ impl<'t> Parser<'t> {
         if self.poison.get(p).is_some_and(|r| r.start < until) {
             return;
         }
-        let error = self.explain(failure, place, to);
-        self.errors.push(error);
+        let open = self.braces.unclosed.iter().any(|(open, _)| *open == failure.from);
+        if !open {
+            let error = self.explain(failure, place, to);
+            self.errors.push(error);
+        }
     }
 
     /// The errors in the block of a statement whose head is wrong.
@@ -374,11 +383,15 @@ impl<'t> Parser<'t> {
             let joined = j
                 .checked_sub(1)
                 .is_some_and(|p| matches!(self.word(p), "," | "|" | "=" | ":" | "(" | "["));
-            let word = token.kind == Kind::Word || self.word(j) == "@";
-            if word && !(joined && !token.first) {
+            // `env` in `.env` begins nothing.
+            let apart = j.checked_sub(1).is_none_or(|p| {
+                self.kind(p) != Some(Kind::Other) || self.span(p).end < token.start
+            });
+            let word = (token.kind == Kind::Word && apart) || self.word(j) == "@";
+            if word && (token.first || !joined) {
                 let known = self.starts(place, j);
                 let same = own_line && token.first && !joined && self.column(j) <= indent;
-                if (known && (token.first || !joined)) || same {
+                if known || same {
                     return j;
                 }
             }

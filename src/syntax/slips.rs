@@ -50,12 +50,24 @@ const ALL: &[Where] =
 impl Parser<'_> {
     /// The error for a known slip.
     pub(super) fn slip(&self, f: &Failure, place: Where, to: usize) -> Option<Diagnostic> {
+        if let Some(d) = self.not_ascii(f.at, to) {
+            return Some(d);
+        }
         if f.at == f.from {
+            if self.word(f.at) == "@" {
+                let name = self.word(f.at.saturating_add(1));
+                let mut d = self.error_at(f.at, to, format!("unknown annotation `@{name}`"));
+                d.primary.span = d.primary.span.to(self.span(f.at.saturating_add(1)));
+                return Some(
+                    d.here("not an annotation").help("the only one is `@allow(CODE, \"reason\")`"),
+                );
+            }
             if f.byte > self.span(f.at).start as usize {
                 return self.assigned(f, place, to);
             }
             return self
                 .separator(f, place, to)
+                .or_else(|| self.broken_tail(f, place, to))
                 .or_else(|| self.joined_wrongly(f, to))
                 .or_else(|| self.wrong_word(f, place, to));
         }
@@ -82,6 +94,68 @@ impl Parser<'_> {
             .here(format!("remove this `{mark}`"));
         d.fix.push(Edit { span: self.span(f.from), text: String::new() });
         Some(d)
+    }
+
+    /// A word with letters that names do not have.
+    pub(super) fn not_ascii(&self, i: usize, to: usize) -> Option<Diagnostic> {
+        let word = self.word(i);
+        if i >= to || self.kind(i) != Some(Kind::Word) || word.is_ascii() {
+            return None;
+        }
+        let odd = word.chars().find(|c| !c.is_ascii())?;
+        let d = self.error_at(i, to, format!("`{word}` cannot be a name: it holds `{odd}`"));
+        Some(d.here("not a name").help(
+            "names consist of the letters A to Z and a to z, digits, `_` and `-`; other text goes in quotes",
+        ))
+    }
+
+    /// An optional part of the statement before that is begun and not right:
+    /// the grammar then ends the statement in front of it.
+    fn broken_tail(&self, f: &Failure, place: Where, to: usize) -> Option<Diagnostic> {
+        let previous = self.previous?;
+        let word = self.word(f.from);
+        let next = f.from.saturating_add(1);
+        let keyword = self.word(previous);
+        let before = self.kind(f.from.checked_sub(1)?)?;
+        let rules = matches!(place, Where::Commands) || keyword == "assert";
+        let expected = match word {
+            "|" => "a permission",
+            "except" if rules => "a pattern in quotes",
+            "because" if place == Where::Test => "a reason such as `not-granted`",
+            "in" if keyword == "assert" => "a phase such as `plan`",
+            "=" if keyword == "param" => "a directory in quotes",
+            "," if place == Where::Commands && before == Kind::Str => {
+                let d = self.error_at(f.from, to, "a command rule takes one pattern".to_owned());
+                return Some(d.here("no list here").help(
+                    "write a rule for each, or alternatives in one: `\"git (log|diff) ...\"`",
+                ));
+            }
+            _ if keyword == "assert"
+                && self.kind(f.from) == Some(Kind::Str)
+                && before == Kind::Word =>
+            {
+                let d = self.error_at(f.from, to, "`permission` takes no pattern".to_owned());
+                return Some(d.here("remove this").help(
+                    "`permission` asks without a path; for paths write `never read \"PATTERN\"`",
+                ));
+            }
+            _ => {
+                let tails: &[&str] = match place {
+                    Where::Test => &["because"],
+                    Where::Commands => &["except"],
+                    Where::File if keyword == "assert" => &["except", "in"],
+                    _ => &[],
+                };
+                let first = self.tokens.get(f.from).is_some_and(|t| t.first);
+                let near = did_you_mean(word, tails.iter().copied()).filter(|_| !first)?;
+                let d = self.error_at(f.from, to, format!("unknown keyword `{word}`"));
+                return Some(d.here("not a keyword").help(format!("did you mean `{near}`?")));
+            }
+        };
+        let found = self.found(next, to);
+        let d =
+            self.error_at(next, to, format!("expected {expected} after `{word}`, found {found}"));
+        Some(d.here(format!("expected {expected}")))
     }
 
     /// What follows a complete statement as if it went on: `allow read, write`,
@@ -136,6 +210,12 @@ impl Parser<'_> {
             d.fix.push(Edit { span: Span::new(self.file, end, end), text: ",".to_owned() });
             return Some(d);
         }
+        if keyword == "use" && mark.contains(':') && !mark.contains("::") {
+            let d = self.error_at(f.from, to, format!("`{mark}` is not the name of a profile"));
+            return Some(
+                d.here("one `:` too few").help(format!("write `{}`", mark.replace(':', "::"))),
+            );
+        }
         let list = matches!(keyword, "use" | "phases" | "grants" | "requires" | "manager");
         if list && after_name && !first && kind == Some(Kind::Word) {
             return Some(
@@ -157,13 +237,13 @@ impl Parser<'_> {
         let same = |w: &&str| w.eq_ignore_ascii_case(word);
         let error = self.error_at(f.from, to, format!("{} cannot hold `{word}`", place.name()));
         if let Some((.., advice)) =
-            OTHER_WORDS.iter().find(|(p, words, _)| *p == place && words.iter().any(|w| same(&w)))
+            OTHER_WORDS.iter().find(|(p, words, _)| *p == place && words.iter().any(same))
         {
             return Some(error.here("not a word of Mero here").help(*advice));
         }
         if let Some(near) = did_you_mean(word, place.keywords().iter().copied()) {
             let d = self.error_at(f.from, to, format!("unknown keyword `{word}`"));
-            return Some(d.here(format!("did you mean `{near}`?")).help(format!("write `{near}`")));
+            return Some(d.here("not a keyword").help(format!("did you mean `{near}`?")));
         }
         let home: Vec<&str> = ALL
             .iter()
@@ -193,6 +273,14 @@ impl Parser<'_> {
         if f.expected.contains(&Rule::equals) {
             let d = self.error_at(f.at, to, format!("expected `=`, found `{mark}`"));
             return Some(d.here("write `=`"));
+        }
+        if f.expected.contains(&Rule::kw_at) {
+            let d = self.error_at(
+                f.at,
+                to,
+                format!("expected `at` after the mount's name, found `{mark}`"),
+            );
+            return Some(d.here("write `at`"));
         }
         let before = if inside {
             self.text.get(self.span(f.at).start as usize..f.byte).unwrap_or("")
@@ -256,6 +344,22 @@ impl Parser<'_> {
                 ))
             });
         }
+        if keyword == "mount" && f.expected.contains(&Rule::kw_at) {
+            let name = f.at.checked_sub(1).filter(|n| self.word(*n) == "at")?;
+            let d = self.error_at(name, to, "expected a name for the mount before `at`".to_owned());
+            return Some(
+                d.here("the name is missing")
+                    .help("the form is: `mount NAME at \"DIRECTORY\" { … }`"),
+            );
+        }
+        if matches!(self.word(f.at), "[" | "(") && f.at < to && keyword != "@" {
+            let d = self.error_at(f.at, to, "lists and sets have no brackets".to_owned());
+            let d = d.here("remove the brackets");
+            return Some(match self.form(f.from, place) {
+                Some(form) => d.help(format!("the form is: {form}")),
+                None => d,
+            });
+        }
         // `re "x"`: the prefix belongs right before the quote.
         let prefix = matches!(self.word(f.at), "r" | "re" | "glob" | "text");
         let next = f.at.saturating_add(1);
@@ -294,9 +398,15 @@ impl Parser<'_> {
         }
         let start = self.span(f.at).start as usize;
         let rest = self.text.get(start..).unwrap_or("");
-        let len =
-            rest.find(|c: char| c.is_whitespace() || matches!(c, ',' | '"')).unwrap_or(rest.len());
-        let text: String = rest.get(..len).unwrap_or("").trim_end_matches(['{', '}']).to_owned();
+        // A command is what stands on the line; anything else ends with the word.
+        let line = f.expected.contains(&Rule::command)
+            || (f.expected.iter().any(pattern) && self.word(f.from) != "assert");
+        let ends =
+            |c: char| matches!(c, '\n' | ',' | '"' | '}' | ')') || (!line && c.is_whitespace());
+        let len = rest.find(ends).unwrap_or(rest.len());
+        let text = rest.get(..len).unwrap_or("");
+        let text = text.split(" //").next().unwrap_or(text);
+        let text = text.trim_end().trim_end_matches('{').trim_end();
         let shown: String = text.chars().take(60).collect();
         if shown.is_empty() {
             return None;
@@ -331,7 +441,7 @@ impl Parser<'_> {
         let wanted = known.iter().filter(|(r, _)| f.expected.contains(r)).map(|(_, w)| *w);
         let near = did_you_mean(word, wanted)?;
         let d = self.error_at(f.at, to, format!("expected `{near}`, found `{word}`"));
-        Some(d.here(format!("did you mean `{near}`?")))
+        Some(d.here("not a keyword").help(format!("did you mean `{near}`?")))
     }
 }
 

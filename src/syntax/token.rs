@@ -8,7 +8,7 @@
 //! that the parser does not trip over the same mistake again.
 
 use crate::diag::{Diagnostic, Edit, registry};
-use crate::limits::MAX_NESTING;
+use crate::limits::{MAX_NESTING, MAX_SYNTAX_ERRORS};
 use crate::source::{FileId, Span};
 use std::ops::Range;
 
@@ -68,6 +68,9 @@ struct Lexer<'t> {
     at: usize,
     first: bool,
     depth: usize,
+    /// Enough errors: what is wrong from here on is not looked into, so that
+    /// no search for an end is made over and over.
+    full: bool,
     out: Lexed,
 }
 
@@ -81,7 +84,7 @@ pub(super) fn lex(file: FileId, text: &str) -> Lexed {
         patches: Vec::new(),
         too_deep: false,
     };
-    let mut lexer = Lexer { file, text, at: 0, first: true, depth: 0, out };
+    let mut lexer = Lexer { file, text, at: 0, first: true, depth: 0, full: false, out };
     while !lexer.out.too_deep && lexer.step() {}
     lexer.out
 }
@@ -118,6 +121,7 @@ impl<'t> Lexer<'t> {
     fn step(&mut self) -> bool {
         let rest = self.rest();
         let Some(c) = rest.chars().next() else { return false };
+        self.full = self.out.errors.len() > MAX_SYNTAX_ERRORS;
         let start = self.at;
         let after = start.saturating_add(c.len_utf8());
         match c {
@@ -131,10 +135,10 @@ impl<'t> Lexer<'t> {
                 self.out.comments.push(start..end);
                 self.at = end;
             }
-            '/' if rest.starts_with("/*") => self.block_comment(rest),
-            '#' => self.hash_comment(rest),
+            '/' if !self.full && rest.starts_with("/*") => self.block_comment(rest),
+            '#' if !self.full => self.hash_comment(rest),
             '"' => self.plain(start, rest),
-            '\'' | '“' | '”' | '‘' | '’' | '„' => self.odd_quotes(rest, c),
+            '\'' | '“' | '”' | '‘' | '’' | '„' if !self.full => self.odd_quotes(rest, c),
             '{' | '(' | '[' => {
                 self.depth = self.depth.saturating_add(1);
                 if self.depth > MAX_NESTING {
@@ -191,7 +195,9 @@ impl<'t> Lexer<'t> {
         let body = tail.get(open.len()..).unwrap_or("");
         let within = if hashed { body } else { body.get(..line_len(body)).unwrap_or("") };
         let from = quote.saturating_add(open.len());
-        if let Some(len) = within.find(close) {
+        if let Some(len) =
+            Some(within).filter(|_| !(hashed && self.full)).and_then(|w| w.find(close))
+        {
             let end = from.saturating_add(len).saturating_add(close.len());
             return self.push(Kind::Str, start, end);
         }
@@ -204,14 +210,23 @@ impl<'t> Lexer<'t> {
         self.unended(start..end, help);
     }
 
-    fn unended(&mut self, range: Range<usize>, help: &str) {
-        let head = self.text.get(range.clone()).unwrap_or("").trim_end().len();
+    fn unended(&mut self, mut range: Range<usize>, help: &str) {
+        // A brace behind a blank at the line's end more likely ends a block than
+        // it belongs to the string.
+        let mut shown = self.text.get(range.clone()).unwrap_or("").trim_end();
+        while let Some(less) = shown.strip_suffix(['}', '{']).filter(|s| s.ends_with([' ', '}'])) {
+            shown = less.trim_end();
+            range.end = range.start.saturating_add(shown.len());
+        }
+        let head = shown.len();
         let shown = range.start..range.start.saturating_add(head);
         let d = self
             .error(shown, "this string is not ended on its line")
             .here("the closing `\"` is missing")
             .help(help);
-        self.out.errors.push(d);
+        if !self.full {
+            self.out.errors.push(d);
+        }
         self.out.poison.push(range.clone());
         self.push(Kind::Str, range.start, range.end);
     }
@@ -244,8 +259,9 @@ impl<'t> Lexer<'t> {
                 _ => {}
             }
         }
-        let end = self.resume(start, rest);
-        let help = if end > start.saturating_add(line_len(rest)) {
+        let line_end = start.saturating_add(line_len(rest));
+        let end = if self.full { line_end } else { self.resume(start, rest) };
+        let help = if end > line_end {
             "a string stays on one line: write `\\n` for a line break, or use `r#\"…\"#`"
         } else {
             "end it with `\"`; a line break inside a string is written `\\n`"
@@ -280,16 +296,17 @@ impl<'t> Lexer<'t> {
         let help = if shown.starts_with("\\u") {
             "write `\\u{41}`: one to six hexadecimal digits that name a character".to_owned()
         } else {
-            format!(
-                "write `\\{shown}` for a backslash, or a raw string `r\"…\"`; \
-                 escapes are `\\\"`, `\\\\`, `\\n`, `\\t` and `\\u{{…}}`"
-            )
+            "write `\\\\` for a backslash, or a raw string `r\"…\"`; \
+                 escapes are `\\\"`, `\\\\`, `\\n`, `\\t` and `\\u{…}`"
+                .to_owned()
         };
         let d = self
             .error(range.clone(), &format!("`{shown}` is not an escape that strings know"))
             .here("unknown escape")
             .help(help);
-        self.out.errors.push(d);
+        if !self.full {
+            self.out.errors.push(d);
+        }
         self.out.poison.push(range);
     }
 

@@ -77,24 +77,26 @@ impl Automata {
                     index
                 }
             };
-            labels.extend_from_slice(&index.to_le_bytes());
+            labels.push(index);
         }
         if states >= 1 << 24 {
             return None;
         }
-        let wide = states > usize::from(u16::MAX);
-        let bytes = if wide { 4 } else { 2 };
-        let dense = states * width * bytes;
+        let bytes_of = |numbers: usize| if numbers > usize::from(u16::MAX) { 4 } else { 2 };
+        let stride = width + 1;
+        let dense = states * stride * bytes_of(states * stride);
         let comb = (dense > DENSE_BYTES).then(|| displace(&rows, width));
-        let comb_bytes = |c: &Comb| states * (4 + bytes) + c.cells.len() * 2 * bytes;
+        let narrow = bytes_of(states);
+        let comb_bytes = |c: &Comb| states * (4 + 2 + narrow) + c.cells.len() * 2 * narrow;
         let comb = comb.filter(|c| comb_bytes(c) < dense);
+        let bytes = if comb.is_some() { narrow } else { bytes_of(states * stride) };
+        if comb.is_none() && u32::try_from(states * stride).is_err() {
+            return None;
+        }
 
         let map = self.map(dfa.classes().map());
         let start_of_rows = u32_of(self.data.len());
-        let mut put = |n: u32| {
-            self.data.extend_from_slice(&n.to_le_bytes()[..bytes]);
-        };
-        let (layout, comb_length) = if let Some(comb) = comb {
+        let (layout, comb_length) = if let Some(comb) = &comb {
             for base in &comb.bases {
                 self.data.extend_from_slice(&base.to_le_bytes());
             }
@@ -108,12 +110,18 @@ impl Automata {
             self.displaced += 1;
             (f::DISPLACED, u32_of(comb.cells.len()))
         } else {
-            rows.iter().flatten().for_each(|&t| put(t));
+            let mut put = |n: u32| self.data.extend_from_slice(&n.to_le_bytes()[..bytes]);
+            for (row, label) in rows.iter().zip(&labels) {
+                row.iter().for_each(|&t| put(t * u32_of(stride)));
+                put(u32::from(*label));
+            }
             self.dense += 1;
             (f::DENSE, 0)
         };
         let start_of_labels = u32_of(self.data.len());
-        self.data.extend_from_slice(&labels);
+        if comb.is_some() {
+            labels.iter().for_each(|l| self.data.extend_from_slice(&l.to_le_bytes()));
+        }
         let start_of_cells = u32_of(self.data.len());
         let cell_size = cells.first().map_or(0, Vec::len);
         cells.iter().for_each(|c| self.data.extend_from_slice(c));
@@ -122,8 +130,9 @@ impl Automata {
         r.extend(map.to_le_bytes());
         r.extend(u32_of(states).to_le_bytes());
         r.extend(u16::try_from(width).unwrap_or(256).to_le_bytes());
-        r.extend(number[dfa.start() as usize].to_le_bytes());
-        r.extend(u32_of(first_other).to_le_bytes());
+        let scale = if comb.is_some() { 1 } else { u32_of(stride) };
+        r.extend((number[dfa.start() as usize] * scale).to_le_bytes());
+        r.extend((u32_of(first_other) * scale).to_le_bytes());
         r.push(layout);
         r.push(u8::try_from(bytes).unwrap_or(4));
         r.extend(start_of_rows.to_le_bytes());

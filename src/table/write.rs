@@ -464,16 +464,16 @@ impl Writer {
     /// Sorts the symbols into buckets and joins the sections.
     fn finish(mut self, policy: &Policy, options: Options) -> Write<Compiled> {
         let wanted = self.symbols.len().div_ceil(3).max(1);
-        let buckets = u64::from(u32_of(wanted));
+        let buckets = u32_of(wanted);
         let mut keyed = Vec::with_capacity(self.symbols.len());
         for (space, key, value) in std::mem::take(&mut self.symbols) {
             let hash = f::hash(space, &key);
-            keyed.push((hash.checked_rem(buckets).unwrap_or(0), space, key, value, hash));
+            keyed.push((f::bucket(hash, buckets), space, key, value, hash));
         }
         keyed.sort();
         let mut starts = Vec::new();
         let mut entries = Vec::new();
-        let mut next = 0u64;
+        let mut next = 0u32;
         for (index, (bucket, space, key, value, hash)) in keyed.iter().enumerate() {
             while next <= *bucket {
                 starts.extend(u32_of(index).to_le_bytes());
@@ -485,7 +485,7 @@ impl Writer {
             entries.push(length);
             put24(&mut entries, *space);
             put24(&mut entries, *value);
-            entries.push(hash.to_le_bytes().last().copied().unwrap_or(0));
+            entries.push(hash.to_le_bytes()[0]);
         }
         while next <= buckets {
             starts.extend(u32_of(keyed.len()).to_le_bytes());

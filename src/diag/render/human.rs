@@ -7,7 +7,6 @@ use codespan_reporting::files::SimpleFiles;
 use codespan_reporting::term::termcolor::{Buffer, WriteColor};
 use codespan_reporting::term::{self, Chars, Config};
 use std::borrow::Cow;
-use std::io::Write;
 
 /// Findings with source excerpts, one after another, a blank line after each.
 /// The excerpt marks; `color` adds ANSI colours. Cost: linear in the sources

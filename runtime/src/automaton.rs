@@ -1,0 +1,161 @@
+//! Automata of a table, walked in place.
+//!
+//! A state of a dense automaton is the offset of its row, so a step is one
+//! addition and one load, and the label stands at the end of the row. Large
+//! automata have displaced rows: a state is an index, and a step looks whether
+//! the cell of the comb belongs to it. In both, states that lead nowhere else
+//! come first, so that a walk sees by number that it may stop.
+
+use crate::format::automaton;
+use crate::table::Record;
+
+/// A deterministic automaton, ready to walk.
+#[derive(Clone, Copy)]
+pub struct Automaton<'a> {
+    map: &'a [u8; 256],
+    data: &'a [u8],
+    rows: &'a [u8],
+    defaults: &'a [u8],
+    comb: &'a [u8],
+    start: u32,
+    absorbing: u32,
+    classes: u32,
+    wide: bool,
+    displaced: bool,
+    labels: usize,
+    cells: usize,
+    cell_size: usize,
+}
+
+impl<'a> Automaton<'a> {
+    pub(crate) fn new(record: Record<'a>, data: &'a [u8]) -> Automaton<'a> {
+        static NO_MAP: [u8; 256] = [0; 256];
+        let part = |field: usize| data.get(record.u32(field) as usize..).unwrap_or(&[]);
+        let rows = part(automaton::ROWS);
+        let wide = record.u8(automaton::WIDTH) == 4;
+        let width = if wide { 4 } else { 2 };
+        let displaced = record.u8(automaton::LAYOUT) == automaton::DISPLACED;
+        let (mut defaults, mut comb): (&[u8], &[u8]) = (&[], &[]);
+        if displaced {
+            let states = record.u32(automaton::STATES) as usize;
+            defaults = rows.get(states.saturating_mul(4)..).unwrap_or(&[]);
+            comb = defaults.get(states.saturating_mul(width)..).unwrap_or(&[]);
+        }
+        Automaton {
+            map: part(automaton::MAP).first_chunk().unwrap_or(&NO_MAP),
+            data,
+            rows,
+            defaults,
+            comb,
+            start: record.u32(automaton::START),
+            absorbing: record.u32(automaton::ABSORBING),
+            classes: u32::from(record.u16(automaton::CLASSES)),
+            wide,
+            displaced,
+            labels: record.u32(automaton::LABELS) as usize,
+            cells: record.u32(automaton::CELLS) as usize,
+            cell_size: usize::from(record.u8(automaton::CELL_SIZE)),
+        }
+    }
+
+    /// The state before any input.
+    #[must_use]
+    pub fn start(&self) -> u32 {
+        self.start
+    }
+
+    /// Whether no input leads out of `state`.
+    #[inline]
+    #[must_use]
+    pub fn is_absorbing(&self, state: u32) -> bool {
+        state < self.absorbing
+    }
+
+    #[inline]
+    fn class(&self, byte: u8) -> u32 {
+        self.map.get(usize::from(byte)).copied().map_or(0, u32::from)
+    }
+
+    #[inline]
+    fn displaced(&self, state: u32, byte: u8) -> u32 {
+        let number = |bytes: &[u8], index: u32| {
+            if self.wide {
+                Record(bytes).u32((index as usize).saturating_mul(4))
+            } else {
+                u32::from(Record(bytes).u16((index as usize).saturating_mul(2)))
+            }
+        };
+        let base = Record(self.rows).u32((state as usize).saturating_mul(4));
+        let slot = base.saturating_add(self.class(byte)).saturating_mul(2);
+        if number(self.comb, slot) == state {
+            number(self.comb, slot.saturating_add(1))
+        } else {
+            number(self.defaults, state)
+        }
+    }
+
+    #[inline]
+    fn narrow(&self, state: u32, byte: u8) -> u32 {
+        let at = (state as usize).wrapping_add(self.class(byte) as usize);
+        u32::from(Record(self.rows).u16(at.wrapping_mul(2)))
+    }
+
+    #[inline]
+    fn wide(&self, state: u32, byte: u8) -> u32 {
+        let at = (state as usize).wrapping_add(self.class(byte) as usize);
+        Record(self.rows).u32(at.wrapping_mul(4))
+    }
+
+    /// The state after one byte.
+    #[inline]
+    #[must_use]
+    pub fn step(&self, state: u32, byte: u8) -> u32 {
+        match (self.displaced, self.wide) {
+            (true, _) => self.displaced(state, byte),
+            (false, false) => self.narrow(state, byte),
+            (false, true) => self.wide(state, byte),
+        }
+    }
+
+    /// The state after all bytes; stops early where none can matter.
+    #[inline]
+    #[must_use]
+    pub fn walk(&self, state: u32, bytes: &[u8]) -> u32 {
+        // One loop for each layout, so that none is chosen byte by byte.
+        match (self.displaced, self.wide) {
+            (true, _) => self.run(state, bytes, Self::displaced),
+            (false, false) => self.run(state, bytes, Self::narrow),
+            (false, true) => self.run(state, bytes, Self::wide),
+        }
+    }
+
+    #[inline(always)]
+    fn run(&self, mut state: u32, bytes: &[u8], step: impl Fn(&Self, u32, u8) -> u32) -> u32 {
+        for &byte in bytes {
+            if state < self.absorbing {
+                break;
+            }
+            state = step(self, state, byte);
+        }
+        state
+    }
+
+    /// The cell of a state.
+    #[inline]
+    pub(crate) fn cell(&self, state: u32) -> Record<'a> {
+        let label = if self.displaced {
+            let at = self.labels.saturating_add((state as usize).saturating_mul(2));
+            u32::from(Record(self.data).u16(at))
+        } else {
+            let at = (state as usize).saturating_add(self.classes as usize);
+            if self.wide {
+                Record(self.rows).u32(at.saturating_mul(4))
+            } else {
+                u32::from(Record(self.rows).u16(at.saturating_mul(2)))
+            }
+        };
+        let start = self.cells.saturating_add((label as usize).saturating_mul(self.cell_size));
+        let cell = self.data.get(start..).and_then(|d| d.get(..self.cell_size));
+        Record(cell.unwrap_or(&[]))
+    }
+}
