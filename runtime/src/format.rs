@@ -168,7 +168,7 @@ pub mod symbol {
     pub const SPACE: usize = 4;
     /// The value, `u24`.
     pub const VALUE: usize = 7;
-    /// Top byte of the hash, to skip most comparisons.
+    /// Low byte of the hash, to skip most comparisons.
     pub const TAG: usize = 10;
     /// Bytes.
     pub const SIZE: usize = 11;
