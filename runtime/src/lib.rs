@@ -37,6 +37,12 @@ pub mod format;
 mod path;
 mod quick;
 #[cfg(feature = "alloc")]
+mod runners;
+#[cfg(feature = "alloc")]
+mod script;
+#[cfg(feature = "alloc")]
+mod sets;
+#[cfg(feature = "alloc")]
 pub mod shell;
 mod table;
 mod tool;
@@ -48,5 +54,7 @@ pub use decision::{Decision, Effect, Kind, MountId, Permission, Phase, Reason, R
 pub use digest::blake3;
 pub use error::TableError;
 pub use eval::Session;
+#[cfg(feature = "alloc")]
+pub use script::{CommandPart, PartKind};
 pub use path::{MAX_PATH, Place};
 pub use table::{Context, RuleText, Table, TableParts};

@@ -118,7 +118,7 @@ pub(super) fn decide(engine: &Engine, context: &Context<'_>, phase: Phase, ask: 
     match ask {
         Ask::Path { path, permissions, kind } => context.path(&session, path, *permissions, *kind),
         Ask::Permission(permissions) => context.permission(&session, *permissions),
-        Ask::Command(command) => context.plain_command(&session, command),
+        Ask::Command(command) => context.command(&session, command),
         Ask::Argv(argv) => {
             let words = argv.iter().map(Vec::as_slice).collect::<Vec<_>>();
             context.argv(&session, &words)

@@ -1,0 +1,120 @@
+//! Words of which not all is known, on an automaton: the states that some value
+//! leads to.
+//!
+//! A known byte maps the set; an unknown part closes it over every byte (but the
+//! end of a word, where it is quoted). That is exact for one automaton and, over
+//! several, errs on the side of more. Each closure visits a state at most once,
+//! so the cost is that of the reachable part of the automaton.
+
+use crate::automaton::Automaton;
+use crate::shell::{Part, Word};
+use alloc::vec::Vec;
+
+/// A set of states under way.
+pub(crate) struct Walk<'a> {
+    automaton: Automaton<'a>,
+    /// One byte of each class.
+    representatives: Vec<u8>,
+    states: Vec<u32>,
+    seen: Vec<u64>,
+}
+
+impl<'a> Walk<'a> {
+    /// At the start of an automaton.
+    pub(crate) fn new(automaton: Automaton<'a>) -> Walk<'a> {
+        let start = automaton.start();
+        Walk { automaton, representatives: Vec::new(), states: alloc::vec![start], seen: Vec::new() }
+    }
+
+    /// The states that the input may have led to.
+    pub(crate) fn states(&self) -> &[u32] {
+        &self.states
+    }
+
+    fn dedup(&mut self) {
+        if self.states.len() > 1 {
+            self.states.sort_unstable();
+            self.states.dedup();
+        }
+    }
+
+    /// Known bytes.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        for state in &mut self.states {
+            *state = self.automaton.walk(*state, bytes);
+        }
+        self.dedup();
+    }
+
+    /// One of two strings.
+    fn either(&mut self, one: &[u8], other: &[u8]) {
+        let both = self.states.iter().flat_map(|&s| {
+            [self.automaton.walk(s, one), self.automaton.walk(s, other)]
+        });
+        self.states = both.collect();
+        self.dedup();
+    }
+
+    fn mark(seen: &mut [u64], state: u32) -> bool {
+        let Some(word) = seen.get_mut(state as usize / 64) else { return false };
+        let bit = 1u64 << (state % 64);
+        let new = *word & bit == 0;
+        *word |= bit;
+        new
+    }
+
+    /// Any bytes; with `words`, also ends of words.
+    pub(crate) fn anything(&mut self, words: bool) {
+        if self.representatives.is_empty() {
+            self.representatives = self.automaton.representatives();
+        }
+        let bound = self.automaton.bound().saturating_add(63) / 64;
+        self.seen.clear();
+        self.seen.resize(bound, 0);
+        for &state in &self.states {
+            Self::mark(&mut self.seen, state);
+        }
+        let mut next = 0usize;
+        while let Some(&state) = self.states.get(next) {
+            next = next.saturating_add(1);
+            if self.automaton.is_absorbing(state) {
+                continue;
+            }
+            for &byte in &self.representatives {
+                if byte == 0 && !words {
+                    continue;
+                }
+                let target = self.automaton.step(state, byte);
+                if Self::mark(&mut self.seen, target) {
+                    self.states.push(target);
+                }
+            }
+        }
+        self.dedup();
+    }
+
+    /// The parts of a word. `home` is the home directory, where it is known.
+    pub(crate) fn parts(&mut self, word: &Word, home: Option<&[u8]>, words: bool) {
+        for part in &word.parts {
+            match part {
+                Part::Known(bytes) => self.bytes(bytes),
+                Part::Either(one, other) => self.either(one, other),
+                Part::Home => match home {
+                    Some(home) => self.bytes(home),
+                    None => self.anything(false),
+                },
+                Part::Unknown { quoted } => self.anything(words && !quoted),
+            }
+        }
+    }
+
+    /// An argument of a vector: its parts and the NUL behind it, or nothing at
+    /// all where it may vanish.
+    pub(crate) fn argument(&mut self, word: &Word, home: Option<&[u8]>) {
+        let before = if word.may_vanish { self.states.clone() } else { Vec::new() };
+        self.parts(word, home, true);
+        self.bytes(b"\0");
+        self.states.extend(before);
+        self.dedup();
+    }
+}
