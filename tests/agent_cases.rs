@@ -1,6 +1,12 @@
 //! Public bug reports and advisories on agents' permission systems, as policies
 //! with one request each: what the answer may be.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects
+)]
 
 mod common;
 
@@ -21,18 +27,32 @@ fn commands_are_decided_as_they_should() {
         let bytes = compile(&policy, Options::default()).unwrap().bytes;
         let table = Table::from_bytes(&bytes).unwrap();
         let context = table.context(case["eval"]["context"].as_str().unwrap()).unwrap();
-        let got = common::runtime(&context, &hosts("/work"), Phase::Default, &Ask::Command(command.to_owned()));
+        let got = common::runtime(
+            &context,
+            &hosts("/work"),
+            Phase::Default,
+            &Ask::Command(command.to_owned()),
+        );
         let fine = case["accept"].as_array().unwrap().iter().any(|a| a == got.effect.name());
         // What needs knowledge of a program's own options is counted, not required.
         if case["needs"].is_null() {
             plain += 1;
             if !fine {
-                failures.push(format!("{}: `{command}` got {got:?}, accepted {}", case["id"], case["accept"]));
+                failures.push(format!(
+                    "{}: `{command}` got {got:?}, accepted {}",
+                    case["id"], case["accept"]
+                ));
             }
         } else {
             beyond += 1;
             right += usize::from(fine);
-            println!("{} {} {} ({})", if fine { "right" } else { "wrong" }, case["id"], got.effect, got.reason);
+            println!(
+                "{} {} {} ({})",
+                if fine { "right" } else { "wrong" },
+                case["id"],
+                got.effect,
+                got.reason
+            );
         }
     }
     println!("{right} of {beyond} that need more are right already");

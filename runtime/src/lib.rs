@@ -54,7 +54,7 @@ pub use decision::{Decision, Effect, Kind, MountId, Permission, Phase, Reason, R
 pub use digest::blake3;
 pub use error::TableError;
 pub use eval::Session;
+pub use path::{MAX_PATH, Place};
 #[cfg(feature = "alloc")]
 pub use script::{CommandPart, PartKind};
-pub use path::{MAX_PATH, Place};
 pub use table::{Context, RuleText, Table, TableParts};

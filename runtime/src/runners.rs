@@ -38,22 +38,52 @@ struct Runner {
 }
 
 const fn runner(names: &'static [&'static str]) -> Runner {
-    Runner { names, flags: "", valued: "", long_flags: &[], long_valued: &[], operands: 0, assigns: false }
+    Runner {
+        names,
+        flags: "",
+        valued: "",
+        long_flags: &[],
+        long_valued: &[],
+        operands: 0,
+        assigns: false,
+    }
 }
 
 static RUNNERS: &[Runner] = &[
     Runner {
         flags: "i0v",
         valued: "u",
-        long_flags: &["ignore-environment", "null", "debug", "default-signal", "ignore-signal", "block-signal"],
+        long_flags: &[
+            "ignore-environment",
+            "null",
+            "debug",
+            "default-signal",
+            "ignore-signal",
+            "block-signal",
+        ],
         long_valued: &["unset"],
         assigns: true,
         ..runner(&["env"])
     },
     Runner { flags: "p", ..runner(&["command"]) },
     Runner { flags: "cl", valued: "a", ..runner(&["exec"]) },
-    runner(&["builtin", "nohup", "busybox", "toybox", "caffeinate", "dbus-run-session", "noglob", "nocorrect"]),
-    Runner { flags: "pvqal", valued: "f", long_flags: &["portability", "verbose", "quiet"], long_valued: &["format"], ..runner(&["time"]) },
+    runner(&[
+        "builtin",
+        "nohup",
+        "busybox",
+        "toybox",
+        "caffeinate",
+        "dbus-run-session",
+        "noglob",
+        "nocorrect",
+    ]),
+    Runner {
+        flags: "pvqal",
+        valued: "f",
+        long_flags: &["portability", "verbose", "quiet"],
+        long_valued: &["format"],
+        ..runner(&["time"])
+    },
     Runner {
         flags: "vfp",
         valued: "ks",
@@ -63,23 +93,66 @@ static RUNNERS: &[Runner] = &[
         ..runner(&["timeout"])
     },
     Runner { flags: "0123456789", valued: "n", long_valued: &["adjustment"], ..runner(&["nice"]) },
-    Runner { flags: "t", valued: "cn", long_flags: &["ignore"], long_valued: &["class", "classdata"], ..runner(&["ionice"]) },
+    Runner {
+        flags: "t",
+        valued: "cn",
+        long_flags: &["ignore"],
+        long_valued: &["class", "classdata"],
+        ..runner(&["ionice"])
+    },
     Runner { flags: "cfw", long_flags: &["ctty", "fork", "wait"], ..runner(&["setsid"]) },
     Runner { valued: "ioe", long_valued: &["input", "output", "error"], ..runner(&["stdbuf"]) },
     Runner {
         flags: "abdfioRrmv",
         valued: "TPD",
-        long_flags: &["all-tasks", "batch", "deadline", "fifo", "idle", "other", "rr", "reset-on-fork", "verbose"],
+        long_flags: &[
+            "all-tasks",
+            "batch",
+            "deadline",
+            "fifo",
+            "idle",
+            "other",
+            "rr",
+            "reset-on-fork",
+            "verbose",
+        ],
         long_valued: &["sched-runtime", "sched-period", "sched-deadline"],
         operands: 1,
         ..runner(&["chrt"])
     },
-    Runner { flags: "ac", long_flags: &["all-tasks", "cpu-list"], operands: 1, ..runner(&["taskset"]) },
+    Runner {
+        flags: "ac",
+        long_flags: &["all-tasks", "cpu-list"],
+        operands: 1,
+        ..runner(&["taskset"])
+    },
     Runner {
         flags: "AbEHKknPSB",
         valued: "CghpRrtTUu",
-        long_flags: &["askpass", "background", "bell", "preserve-env", "set-home", "remove-timestamp", "reset-timestamp", "non-interactive", "preserve-groups", "stdin"],
-        long_valued: &["close-from", "group", "host", "prompt", "chroot", "role", "type", "command-timeout", "other-user", "user"],
+        long_flags: &[
+            "askpass",
+            "background",
+            "bell",
+            "preserve-env",
+            "set-home",
+            "remove-timestamp",
+            "reset-timestamp",
+            "non-interactive",
+            "preserve-groups",
+            "stdin",
+        ],
+        long_valued: &[
+            "close-from",
+            "group",
+            "host",
+            "prompt",
+            "chroot",
+            "role",
+            "type",
+            "command-timeout",
+            "other-user",
+            "user",
+        ],
         assigns: true,
         ..runner(&["sudo"])
     },
@@ -87,12 +160,25 @@ static RUNNERS: &[Runner] = &[
     Runner {
         flags: "senouxF",
         valued: "wE",
-        long_flags: &["shared", "exclusive", "nonblock", "nb", "close", "no-fork", "verbose", "unlock"],
+        long_flags: &[
+            "shared",
+            "exclusive",
+            "nonblock",
+            "nb",
+            "close",
+            "no-fork",
+            "verbose",
+            "unlock",
+        ],
         long_valued: &["wait", "timeout", "conflict-exit-code"],
         operands: 1,
         ..runner(&["flock"])
     },
-    Runner { long_flags: &["skip-chdir", "userspec", "groups"], operands: 1, ..runner(&["chroot"]) },
+    Runner {
+        long_flags: &["skip-chdir", "userspec", "groups"],
+        operands: 1,
+        ..runner(&["chroot"])
+    },
     Runner {
         flags: "fqviCcdDrtTxyZzwkn",
         valued: "aeEIOopPsSuXb",
@@ -100,13 +186,34 @@ static RUNNERS: &[Runner] = &[
     },
     Runner {
         flags: "amuinpUCTrfR",
-        long_flags: &["fork", "map-root-user", "map-current-user", "mount", "uts", "ipc", "net", "pid", "user", "cgroup", "time", "mount-proc", "keep-caps"],
+        long_flags: &[
+            "fork",
+            "map-root-user",
+            "map-current-user",
+            "mount",
+            "uts",
+            "ipc",
+            "net",
+            "pid",
+            "user",
+            "cgroup",
+            "time",
+            "mount-proc",
+            "keep-caps",
+        ],
         ..runner(&["unshare"])
     },
-    Runner { flags: "a", valued: "nsefp", long_flags: &["auto-servernum"], long_valued: &["server-num", "server-args", "error-file"], ..runner(&["xvfb-run"]) },
+    Runner {
+        flags: "a",
+        valued: "nsefp",
+        long_flags: &["auto-servernum"],
+        long_valued: &["server-num", "server-args", "error-file"],
+        ..runner(&["xvfb-run"])
+    },
 ];
 
-const SHELLS: [&[u8]; 9] = [b"sh", b"bash", b"dash", b"zsh", b"ksh", b"ash", b"mksh", b"rbash", b"fish"];
+const SHELLS: [&[u8]; 9] =
+    [b"sh", b"bash", b"dash", b"zsh", b"ksh", b"ash", b"mksh", b"rbash", b"fish"];
 
 /// Whether a command is a shell builtin that is run by a name alone.
 fn base(name: &[u8]) -> &[u8] {
@@ -132,7 +239,11 @@ pub(crate) fn inner(words: &[Word]) -> Vec<Inner> {
             one(Inner::Unclear { guess: Vec::new() })
         }
         b"alias" if !rest.is_empty() => one(Inner::Unclear { guess: Vec::new() }),
-        b"enable" | b"hash" if rest.iter().any(|w| w.known().is_none_or(|k| k.starts_with(b"-f") || k.starts_with(b"-p"))) => {
+        b"enable" | b"hash"
+            if rest.iter().any(|w| {
+                w.known().is_none_or(|k| k.starts_with(b"-f") || k.starts_with(b"-p"))
+            }) =>
+        {
             one(Inner::Unclear { guess: Vec::new() })
         }
         b"gdb" | b"valgrind" => traced(rest),
@@ -165,7 +276,10 @@ fn generic(runner: &Runner, name: &[u8], words: &[Word]) -> Vec<Inner> {
             // option or the command it could be anything.
             break;
         };
-        if name == b"command" && text.starts_with(b"-") && (text.contains(&b'v') || text.contains(&b'V')) {
+        if name == b"command"
+            && text.starts_with(b"-")
+            && (text.contains(&b'v') || text.contains(&b'V'))
+        {
             return Vec::new();
         }
         if text == b"--" {
@@ -210,11 +324,15 @@ fn generic(runner: &Runner, name: &[u8], words: &[Word]) -> Vec<Inner> {
         at = at.saturating_add(1);
     }
     let operands = words.get(at..).unwrap_or(&[]).iter().take(runner.operands);
-    if operands.clone().any(|w| w.may_vanish || w.parts.iter().any(|p| matches!(p, Part::Unknown { quoted: false }))) {
+    if operands.clone().any(|w| {
+        w.may_vanish || w.parts.iter().any(|p| matches!(p, Part::Unknown { quoted: false }))
+    }) {
         return unclear(words, at.saturating_add(runner.operands));
     }
     at = at.saturating_add(runner.operands);
-    if name == b"flock" && words.get(at).and_then(Word::known).is_some_and(|k| k == b"-c" || k == b"--command") {
+    if name == b"flock"
+        && words.get(at).and_then(Word::known).is_some_and(|k| k == b"-c" || k == b"--command")
+    {
         return script(words.get(at.saturating_add(1)), false);
     }
     let rest = words.get(at..).unwrap_or(&[]).to_vec();
@@ -239,16 +357,19 @@ fn shell(words: &[Word]) -> Vec<Inner> {
     let mut command = false;
     while let Some(word) = words.get(at) {
         let Some(text) = word.known() else {
-            // It may be `-c`.
-            return unclear(words, at.saturating_add(1));
+            // It may be one more option, or `-c`.
+            return unclear(words, if command { at } else { at.saturating_add(1) });
         };
         at = at.saturating_add(1);
         match text {
             b"--" => break,
-            b"--norc" | b"--noprofile" | b"--posix" | b"--login" | b"--restricted" | b"--verbose" | b"--noediting" => {}
+            b"--norc" | b"--noprofile" | b"--posix" | b"--login" | b"--restricted"
+            | b"--verbose" | b"--noediting" => {}
             _ if text.starts_with(b"--") => return unclear(words, at),
             _ => {
-                let Some((b'-' | b'+', letters)) = text.split_first().filter(|(_, l)| !l.is_empty()) else {
+                let Some((b'-' | b'+', letters)) =
+                    text.split_first().filter(|(_, l)| !l.is_empty())
+                else {
                     at = at.saturating_sub(1);
                     break;
                 };
@@ -276,7 +397,9 @@ fn joined(words: &[Word], local: bool) -> Inner {
 
 fn trap(words: &[Word]) -> Vec<Inner> {
     match words.first().map(|w| (w, w.known())) {
-        Some((_, Some(text))) if words.len() > 1 && !matches!(text, b"-" | b"") && !text.starts_with(b"-") => {
+        Some((_, Some(text)))
+            if words.len() > 1 && !matches!(text, b"-" | b"") && !text.starts_with(b"-") =>
+        {
             alloc::vec![Inner::Script { text: text.to_vec(), local: true }]
         }
         Some((_, None)) => alloc::vec![Inner::Unclear { guess: Vec::new() }],
@@ -307,7 +430,17 @@ fn watch(words: &[Word]) -> Vec<Inner> {
     let watch = Runner {
         flags: "bcdegtxw",
         valued: "nq",
-        long_flags: &["beep", "color", "differences", "errexit", "chgexit", "no-title", "exec", "no-wrap", "precise"],
+        long_flags: &[
+            "beep",
+            "color",
+            "differences",
+            "errexit",
+            "chgexit",
+            "no-title",
+            "exec",
+            "no-wrap",
+            "precise",
+        ],
         long_valued: &["interval"],
         ..runner(&["watch"])
     };
@@ -360,10 +493,11 @@ fn xargs(words: &[Word]) -> Inner {
             let mut parts = long.splitn(2, |&b| b == b'=');
             let (name, given) = (parts.next().unwrap_or(b""), parts.next());
             match name {
-                b"null" | b"no-run-if-empty" | b"verbose" | b"interactive" | b"exit" | b"open-tty"
-                | b"show-limits" | b"max-lines" | b"eof" => {}
+                b"null" | b"no-run-if-empty" | b"verbose" | b"interactive" | b"exit"
+                | b"open-tty" | b"show-limits" | b"max-lines" | b"eof" => {}
                 b"replace" => replace = Some(given.unwrap_or(b"{}").to_vec()),
-                b"arg-file" | b"delimiter" | b"max-args" | b"max-procs" | b"max-chars" | b"process-slot-var" => {
+                b"arg-file" | b"delimiter" | b"max-args" | b"max-procs" | b"max-chars"
+                | b"process-slot-var" => {
                     at = at.saturating_add(usize::from(given.is_none()));
                 }
                 _ => return Inner::Unclear { guess: words.get(at..).unwrap_or(&[]).to_vec() },
@@ -374,7 +508,9 @@ fn xargs(words: &[Word]) -> Inner {
             let rest = option.get(index.saturating_add(1)..).unwrap_or(&[]);
             match letter {
                 b'0' | b'r' | b't' | b'x' | b'p' | b'o' => continue,
-                b'i' => replace = Some(if rest.is_empty() { b"{}".to_vec() } else { rest.to_vec() }),
+                b'i' => {
+                    replace = Some(if rest.is_empty() { b"{}".to_vec() } else { rest.to_vec() })
+                }
                 b'e' | b'l' => {}
                 b'I' => {
                     replace = Some(if rest.is_empty() { value(at) } else { rest.to_vec() });
@@ -428,7 +564,8 @@ fn parallel(words: &[Word]) -> Inner {
 }
 
 fn find(words: &[Word]) -> Vec<Inner> {
-    let unclear_words = words.iter().any(|w| w.parts.iter().any(|p| matches!(p, Part::Unknown { quoted: false })));
+    let unclear_words =
+        words.iter().any(|w| w.parts.iter().any(|p| matches!(p, Part::Unknown { quoted: false })));
     let ends = |w: &Word| w.known().is_some_and(|k| k == b";" || k == b"+");
     let hidden = words.iter().any(|w| w.known().is_none()) && words.iter().any(ends);
     let mut out = execs(words, &[b"-exec", b"-execdir", b"-ok", b"-okdir"]);

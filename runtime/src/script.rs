@@ -108,7 +108,12 @@ impl Context<'_> {
         Decision { effect, reason, mount: None, rule }
     }
 
-    fn script(&self, mut run: Run<'_>, source: &[u8], each: &mut dyn FnMut(CommandPart)) -> Decision {
+    fn script(
+        &self,
+        mut run: Run<'_>,
+        source: &[u8],
+        each: &mut dyn FnMut(CommandPart),
+    ) -> Decision {
         let phase = run.session.phase;
         let script = split(source);
         self.follow_directories(&mut run, &script);
@@ -242,7 +247,8 @@ impl Context<'_> {
                 reached = Some(reached.map_or(decision, |r| r.stricter(decision)));
             }
         }
-        if opaque {
+        let lost = own.path.is_some_and(|p| p.reason == Reason::CommandOpaque);
+        if opaque || (lost && own.effect == NO_RULE) {
             return self.opaque_decision(phase);
         }
         match reached {
@@ -257,17 +263,21 @@ impl Context<'_> {
     fn builtin(&self, phase: Phase, name: &[u8], words: &[Word], own: &Found) -> Option<Decision> {
         let rest = words.get(1..).unwrap_or(&[]);
         let opaque = Some(self.opaque_decision(phase));
-        let known = rest.iter().map(|w| w.parts.first().map_or(Some(&b""[..]), |p| match p {
-            Part::Known(bytes) => Some(bytes.as_slice()),
-            _ => None,
-        }));
+        let known = rest.iter().map(|w| {
+            w.parts.first().map_or(Some(&b""[..]), |p| match p {
+                Part::Known(bytes) => Some(bytes.as_slice()),
+                _ => None,
+            })
+        });
         match name {
             b"export" | b"declare" | b"typeset" | b"local" | b"readonly" => {
                 for (head, word) in known.zip(rest) {
                     let Some(head) = head else { return opaque };
                     if head.starts_with(b"-") || head.starts_with(b"+") {
                         // `-n` makes a reference, `-f` is about functions.
-                        let plain = word.known().is_some_and(|k| k.iter().skip(1).all(|b| b"xrgpl".contains(b)));
+                        let plain = word
+                            .known()
+                            .is_some_and(|k| k.iter().skip(1).all(|b| b"xrgpl".contains(b)));
                         if plain { continue } else { return opaque }
                     }
                     let end = head.iter().position(|&b| b == b'=' || b == b'+');
@@ -275,7 +285,11 @@ impl Context<'_> {
                         return opaque;
                     }
                     let variable = head.get(..end.unwrap_or(head.len())).unwrap_or(head);
-                    let fine = if name == b"export" { self.env_lists(variable) } else { self.harmless(variable) };
+                    let fine = if name == b"export" {
+                        self.env_lists(variable)
+                    } else {
+                        self.harmless(variable)
+                    };
                     if !fine || variable.contains(&b'[') {
                         return opaque;
                     }
@@ -293,7 +307,12 @@ impl Context<'_> {
                     }
                     Some(_) => None,
                     // A format that is not known could be `-v`.
-                    None if first.parts.first().is_some_and(|p| matches!(p, Part::Known(k) if !k.is_empty() && !k.starts_with(b"-"))) => None,
+                    None if first.parts.first().is_some_and(
+                        |p| matches!(p, Part::Known(k) if !k.is_empty() && !k.starts_with(b"-")),
+                    ) =>
+                    {
+                        None
+                    }
                     None => opaque,
                 }
             }
@@ -301,7 +320,8 @@ impl Context<'_> {
                 let fine = rest.iter().all(|w| {
                     w.known().is_some_and(|k| {
                         let first = k.first().copied().unwrap_or(b'a');
-                        let plain = k.iter().all(|b| b.is_ascii_alphanumeric() || b"_-:.,;/ ".contains(b));
+                        let plain =
+                            k.iter().all(|b| b.is_ascii_alphanumeric() || b"_-:.,;/ ".contains(b));
                         plain && (!first.is_ascii_uppercase() || self.env_lists(k)) && first != b'_'
                     })
                 });
@@ -341,21 +361,27 @@ impl Context<'_> {
         for word in words {
             walk.argument(word, run.home);
         }
-        Cells::of(walk.states().iter().map(|&s| automaton.cell(s)))
+        Cells::of(walk.states().map(|s| automaton.cell(s)))
     }
 
-    fn text_cells(&self, run: &Run<'_>, automaton: u32, words: &[Word], source: Option<&[u8]>) -> Cells {
+    fn text_cells(
+        &self,
+        run: &Run<'_>,
+        automaton: u32,
+        words: &[Word],
+        source: Option<&[u8]>,
+    ) -> Cells {
         let automaton = self.table.automaton(automaton);
         let mut walk = Walk::new(automaton);
         let mut last: Option<&Word> = None;
         for word in words {
             if let Some(last) = last {
-                walk.bytes(gap(last, word, source));
+                walk.blanks(gap(last, word, source));
             }
             last = Some(word);
             walk.parts(word, run.home, false);
         }
-        Cells::of(walk.states().iter().map(|&s| automaton.cell(s)))
+        Cells::of(walk.states().map(|s| automaton.cell(s)))
     }
 
     /// A rule with path words or exceptions of another kind.
@@ -409,7 +435,8 @@ impl Context<'_> {
         let permissions = Permission::from_bits_truncate(hole.u8(hole::PERMISSIONS));
         let first = usize::from(hole.u16(hole::WORD));
         let many = hole.u8(hole::MANY) == 1;
-        let splits = |w: &Word| w.parts.iter().any(|p| matches!(p, Part::Unknown { quoted: false }));
+        let splits =
+            |w: &Word| w.parts.iter().any(|p| matches!(p, Part::Unknown { quoted: false }));
         // An argument before it that may be several moves it.
         if words.iter().take(first).any(splits) {
             return None;
@@ -443,12 +470,17 @@ impl Context<'_> {
             return self.opaque_decision(phase);
         }
         let device: [&[u8]; 4] = [b"/dev/null", b"/dev/stdin", b"/dev/stdout", b"/dev/stderr"];
-        let descriptor = target.strip_prefix(b"/dev/fd/").is_some_and(|n| n.iter().all(u8::is_ascii_digit));
+        let descriptor =
+            target.strip_prefix(b"/dev/fd/").is_some_and(|n| n.iter().all(u8::is_ascii_digit));
         if device.contains(&target.as_slice()) || descriptor {
             return allowed();
         }
         let decision = self.path_anywhere(run, &target, permissions);
-        if decision.reason == Reason::CommandOpaque { self.opaque_decision(phase) } else { decision }
+        if decision.reason == Reason::CommandOpaque {
+            self.opaque_decision(phase)
+        } else {
+            decision
+        }
     }
 
     /// A path of a command, from every directory that it may run in.
@@ -488,7 +520,11 @@ impl Context<'_> {
                     continue;
                 }
                 b"eval" | b"trap" => {
-                    let mentions = |k: &[u8]| [&b"cd"[..], b"pushd", b"popd", b"source", b". "].iter().any(|n| k.windows(n.len()).any(|w| w == *n));
+                    let mentions = |k: &[u8]| {
+                        [&b"cd"[..], b"pushd", b"popd", b"source", b". "]
+                            .iter()
+                            .any(|n| k.windows(n.len()).any(|w| w == *n))
+                    };
                     run.lost |= rest.iter().any(|w| w.known().is_none_or(mentions));
                     continue;
                 }
@@ -511,7 +547,8 @@ impl Context<'_> {
                 let session = Session { working_directory: directory, ..*run.session };
                 let mut buffer = [0u8; MAX_PATH];
                 let place = self.locate(&session, &target, Addressing::Host);
-                let copied = place.ok().and_then(|l| l.place.copy_to(&mut buffer).map(<[u8]>::to_vec));
+                let copied =
+                    place.ok().and_then(|l| l.place.copy_to(&mut buffer).map(<[u8]>::to_vec));
                 match copied.filter(|p| p.starts_with(b"/")) {
                     Some(path) => found.push(path),
                     None => run.lost = true,
@@ -636,7 +673,9 @@ fn value(word: &Word, home: Option<&[u8]>) -> Option<Vec<u8>> {
 fn gap<'s>(before: &Word, after: &Word, source: Option<&'s [u8]>) -> &'s [u8] {
     let between = source.and_then(|s| s.get(before.span.end..after.span.start));
     match between {
-        Some(blanks) if !blanks.is_empty() && blanks.iter().all(|b| matches!(b, b' ' | b'\t')) => blanks,
+        Some(blanks) if !blanks.is_empty() && blanks.iter().all(|b| matches!(b, b' ' | b'\t')) => {
+            blanks
+        }
         _ => b" ",
     }
 }

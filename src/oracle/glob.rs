@@ -92,7 +92,8 @@ impl Wild<'_> {
                 let rest = self.text.get(t..).unwrap_or(&[]);
                 let length = if self.slashes { None } else { character(rest) };
                 here.is_some_and(in_segment)
-                    && (self.from(p1, t1) || length.is_some_and(|n| self.from(p1, t.saturating_add(n))))
+                    && (self.from(p1, t1)
+                        || length.is_some_and(|n| self.from(p1, t.saturating_add(n))))
             }
             b'[' => match (class(self.pattern, p, here.unwrap_or(b'/')), here) {
                 (Some((true, end)), Some(b)) if in_segment(b) => self.from(end, t1),
