@@ -1,6 +1,7 @@
 //! Laws of the automata, witnesses, budgets.
 
 #![allow(
+    clippy::disallowed_methods,
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,

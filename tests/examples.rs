@@ -2,6 +2,7 @@
 //! table. What the READMEs show is what `meroc` prints; `UPDATE_EXAMPLES=1` writes it
 //! anew.
 #![allow(
+    clippy::disallowed_methods,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,

@@ -47,6 +47,7 @@ pub mod shell;
 mod table;
 mod tool;
 mod validate;
+mod verdict;
 
 pub use automaton::Automaton;
 pub use bind::BindError;

@@ -88,7 +88,8 @@ type Check = Result<(), &'static str>;
 
 /// Checks every record of every section.
 pub(crate) fn records(table: &Table<'_>) -> Result<(), TableError> {
-    let checks: [(Section, fn(&Table<'_>, Record<'_>) -> Check); 14] = [
+    type OfRecord = fn(&Table<'_>, Record<'_>) -> Check;
+    let checks: [(Section, OfRecord); 14] = [
         (Section::Symbols, symbols),
         (Section::Contexts, contexts),
         (Section::Anchors, anchors),
@@ -421,7 +422,7 @@ impl Rows {
     fn has(&self, state: u32) -> bool {
         // A multiple of the stride is one by a single multiplication (Lemire,
         // Kaser and Kurz, 2019): division would dominate the load.
-        let inverse = (u64::MAX / u64::from(self.stride)).wrapping_add(1);
+        let inverse = u64::MAX.checked_div(self.stride.into()).unwrap_or(0).wrapping_add(1);
         state < self.end && u64::from(state).wrapping_mul(inverse) <= inverse.wrapping_sub(1)
     }
 

@@ -176,13 +176,13 @@ pub(super) fn answer(
         _ => decide(engine, context, phase, ask),
     };
     let naive = oracle(engine, context.name(), phase, ask);
-    if let Some(naive) = &naive {
-        if (naive.effect, naive.reason) != (decision.effect, decision.reason) {
-            return Err(format!(
-                "the table says {} ({}) and the policy says {} ({})",
-                decision.effect, decision.reason, naive.effect, naive.reason
-            ));
-        }
+    if let Some(naive) = &naive
+        && (naive.effect, naive.reason) != (decision.effect, decision.reason)
+    {
+        return Err(format!(
+            "the table says {} ({}) and the policy says {} ({})",
+            decision.effect, decision.reason, naive.effect, naive.reason
+        ));
     }
     let rule = match (&naive, decision.rule) {
         (Some(naive), _) => naive.rule.and_then(|span| rule_at(engine, span)),

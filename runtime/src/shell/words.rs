@@ -34,10 +34,10 @@ impl Builder {
     pub(super) fn part(&mut self, part: Part) {
         if !self.rest_unknown {
             self.parts.push(part);
-        } else if matches!(part, Part::Unknown { quoted: false }) {
-            if let Some(last) = self.parts.last_mut() {
-                *last = part;
-            }
+        } else if matches!(part, Part::Unknown { quoted: false })
+            && let Some(last) = self.parts.last_mut()
+        {
+            *last = part;
         }
     }
 
