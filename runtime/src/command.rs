@@ -9,6 +9,7 @@
 use crate::decision::{Decision, Effect, Kind, Permission, Phase, Reason, RuleId, phases};
 use crate::eval::{Addressing, Session};
 use crate::format::{NONE24, Section, context, hole, rule, rule_cell};
+use crate::names::is_runner;
 use crate::table::{Context, Record};
 
 /// No rule, in the byte of an effect.
@@ -36,15 +37,33 @@ impl Found {
 impl Context<'_> {
     /// Decides an argument vector as the only command that runs. The text that
     /// `re`, `glob` and `text` rules see is the words joined by blanks.
+    ///
+    /// What a program that runs programs would run is looked at too; without the
+    /// feature `alloc` such a command is `command-opaque`.
     pub fn argv(&self, session: &Session<'_>, argv: &[&[u8]]) -> Decision {
         if !self.admits(session.phase) {
             return Decision::deny(Reason::Phase);
         }
-        if argv.first().is_none_or(|w| w.is_empty()) || argv.iter().any(|w| w.contains(&0)) {
+        let Some(name) = argv.first().filter(|w| !w.is_empty()) else {
             return Decision::deny(Reason::Invalid);
+        };
+        if argv.iter().any(|w| w.contains(&0)) {
+            return Decision::deny(Reason::Invalid);
+        }
+        if is_runner(name) {
+            return self.runner(session, argv);
         }
         let judge = |path: &[u8], permissions| self.command_path(session, path, permissions);
         self.conclude(session.phase, &self.rules(argv, None, &judge))
+    }
+
+    /// Without allocation, what a runner runs is not known.
+    #[cfg(not(feature = "alloc"))]
+    fn runner(&self, session: &Session<'_>, argv: &[&[u8]]) -> Decision {
+        let judge = |path: &[u8], permissions| self.command_path(session, path, permissions);
+        let own = self.rules(argv, None, &judge);
+        let reason = if own.effect == 0 { Reason::CommandDenied } else { Reason::CommandOpaque };
+        Decision { rule: own.rule, ..Decision::deny(reason) }
     }
 
     /// A path that a command would use. Approving edits is not approving

@@ -97,6 +97,14 @@ impl Context<'_> {
         self.script(run, text.as_bytes(), each)
     }
 
+    /// Decides an argument vector of a runner, and what it runs.
+    pub(crate) fn runner(&self, session: &Session<'_>, argv: &[&[u8]]) -> Decision {
+        let words = argv.iter().map(|w| Word::from_bytes(w, 0..0)).collect::<Vec<_>>();
+        let home = session.home.filter(|h| h.starts_with(b"/"));
+        let run = Run { session, directories: Vec::new(), lost: false, depth: 0, home };
+        self.simple(&run, &words, None)
+    }
+
     /// What stands for everything that is not understood.
     fn opaque_decision(&self, phase: Phase) -> Decision {
         let rule = self.record.rule(context::FIELD_RULES.saturating_add(12));

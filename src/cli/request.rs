@@ -140,6 +140,8 @@ pub(super) fn oracle(engine: &Engine, context: &str, phase: Phase, ask: &Ask) ->
     Some(match ask {
         Ask::Path { path, permissions, kind } => oracle.path(path, *permissions, *kind),
         Ask::Permission(permissions) => oracle.permission(*permissions),
+        // What runners run is beyond the oracle.
+        Ask::Argv(argv) if argv.first().is_some_and(|w| mero_runtime::is_runner(w)) => return None,
         Ask::Argv(argv) => oracle.argv(argv, &joined_text(argv)),
         Ask::Tool { name, requires } => {
             oracle.tool(name, &requires.iter().map(String::as_str).collect::<Vec<_>>())
