@@ -12,6 +12,7 @@ mod eval;
 mod explain;
 mod init;
 mod inspect;
+mod parts;
 mod request;
 
 use crate::driver::{LoadError, System};

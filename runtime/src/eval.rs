@@ -75,9 +75,19 @@ impl Fields {
     }
 }
 
+/// How a path is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Addressing {
+    /// As requests name paths: `/x` is below `root`, `/slug/x` below a mount.
+    Virtual,
+    /// As a program on the host names them: `/x` is the host's, a relative path
+    /// begins at the working directory, or at `root` where none is known.
+    Host,
+}
+
 /// A place with what finding it told already.
-struct Located<'a> {
-    place: Place<'a>,
+pub(crate) struct Located<'a> {
+    pub(crate) place: Place<'a>,
     /// The mount that the request addressed by slug or default.
     addressed: Option<u32>,
 }
@@ -115,7 +125,27 @@ impl<'a> Context<'a> {
         if !self.admits(session.phase) {
             return Decision::deny(Reason::Phase);
         }
-        self.path_in_phase(session, path, permissions, kind)
+        if let Some(decision) = self.quick(session, path, permissions, kind) {
+            return decision;
+        }
+        self.path_in_phase(session, path, permissions, kind, Addressing::Virtual)
+    }
+
+    /// Decides a path of the host itself, as a program or a resolver of links
+    /// names it: an absolute path outside every mount is `outside`, and never
+    /// read as a path below `root`; a relative one begins at the working
+    /// directory, or at `root`'s directory where the session has none.
+    pub fn host_path(
+        &self,
+        session: &Session<'_>,
+        path: &[u8],
+        permissions: Permission,
+        kind: Kind,
+    ) -> Decision {
+        if !self.admits(session.phase) {
+            return Decision::deny(Reason::Phase);
+        }
+        self.path_in_phase(session, path, permissions, kind, Addressing::Host)
     }
 
     /// As [`Self::path`], whether or not the context admits the phase.
@@ -125,11 +155,9 @@ impl<'a> Context<'a> {
         path: &[u8],
         permissions: Permission,
         kind: Kind,
+        addressing: Addressing,
     ) -> Decision {
-        if let Some(decision) = self.quick(session, path, permissions, kind) {
-            return decision;
-        }
-        match self.locate(session, path) {
+        match self.locate(session, path, addressing) {
             Ok(located) => self.decide(session, &located, permissions, kind),
             Err(reason) => Decision::deny(reason),
         }
@@ -143,7 +171,7 @@ impl<'a> Context<'a> {
     where
         'a: 's,
     {
-        self.locate(session, path).map(|l| l.place)
+        self.locate(session, path, Addressing::Virtual).map(|l| l.place)
     }
 
     pub(crate) fn own_fields(&self) -> Fields {
@@ -185,7 +213,12 @@ impl<'a> Context<'a> {
         self.table.slice(mount.u24(mount::DIRECTORY), length)
     }
 
-    fn locate<'s>(&self, session: &Session<'s>, path: &'s [u8]) -> Result<Located<'s>, Reason>
+    pub(crate) fn locate<'s>(
+        &self,
+        session: &Session<'s>,
+        path: &'s [u8],
+        addressing: Addressing,
+    ) -> Result<Located<'s>, Reason>
     where
         'a: 's,
     {
@@ -222,7 +255,7 @@ impl<'a> Context<'a> {
             return plain([directory, b"", path]);
         };
         if absolute {
-            if self.lies_in_a_mount(session, path)? {
+            if addressing == Addressing::Host || self.lies_in_a_mount(session, path)? {
                 return plain([b"", b"", path]);
             }
         } else if let Some(directory) = session.working_directory {
@@ -233,7 +266,11 @@ impl<'a> Context<'a> {
         let end = from_name.iter().position(|&b| is_separator(b)).unwrap_or(from_name.len());
         let (name, after) = from_name.split_at_checked(end).unwrap_or((from_name, b""));
         let space = spaces::SLUGS.saturating_add(self.index);
-        let (mount, rest) = match self.table.symbol(space, name) {
+        let slug = match addressing {
+            Addressing::Virtual => self.table.symbol(space, name),
+            Addressing::Host => None,
+        };
+        let (mount, rest) = match slug {
             Some(mount) => (mount, after),
             None => (root, path),
         };

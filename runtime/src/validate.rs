@@ -1,14 +1,19 @@
 //! The checks at load, in file order: header, length, digest, directory, then
 //! every record of every section. After them each number that a record holds
 //! names something that exists, so that no read leaves its section and every
-//! state that an automaton reaches has a row. Linear in the size.
+//! state that an automaton reaches has a row.
+//!
+//! Linear in the size, whatever the content: lists of one kind stand in order
+//! and share nothing, nor do the rows of two automata, so that nothing is looked
+//! at twice; and all strings together are UTF-8, so that for one of them only its
+//! two ends count. The same order bounds a decision by the size of the table.
 
 use crate::digest::blake3;
 use crate::error::TableError;
 use crate::format::{
-    DIGEST, DIRECTORY_ENTRY, HEADER, MAGIC, NONE24, SECTIONS, Section, VERSION, anchor, automaton,
-    below, class, context, hole, island, list, mount, node, param, path_cell, rule, rule_cell,
-    rule_text, spaces, string, symbol, tool,
+    DIGEST, DIRECTORY_ENTRY, FLAG_DEBUG, HEADER, MAGIC, NONE24, SECTIONS, Section, VERSION, anchor,
+    automaton, below, class, context, hole, island, list, mount, node, param, path_cell, rule,
+    rule_cell, rule_text, spaces, string, symbol, tool,
 };
 use crate::table::{Record, Table};
 
@@ -58,6 +63,9 @@ pub(crate) fn sections(bytes: &[u8]) -> Result<[&[u8]; SECTIONS], TableError> {
         index: u32::try_from(index).unwrap_or(u32::MAX),
         what,
     };
+    if header.u32(48) & !FLAG_DEBUG != 0 {
+        return Err(malformed(0, "a flag that does not exist"));
+    }
     if header.u32(52) as usize != SECTIONS {
         return Err(malformed(0, "another count of sections than this version has"));
     }
@@ -86,39 +94,100 @@ pub(crate) fn sections(bytes: &[u8]) -> Result<[&[u8]; SECTIONS], TableError> {
 
 type Check = Result<(), &'static str>;
 
+/// Lists that share nothing with others of their kind: the section and fields
+/// that hold them, and the section that they are of.
+const OWNED: [(Section, &[usize], Section); 7] = [
+    (Section::Contexts, &[context::ANCHORS], Section::Anchors),
+    (Section::Contexts, &[context::MOUNTS], Section::Mounts),
+    (Section::Islands, &[island::AUTOMATA], Section::Automata),
+    (Section::Contexts, &[context::WORDS, context::TEXTS, context::TOOLS], Section::Automata),
+    (Section::Contexts, &[context::RULES], Section::Rules),
+    (Section::Rules, &[rule::HOLES], Section::Holes),
+    (Section::Holes, &[hole::PREFIXES], Section::StringLists),
+];
+
 /// Checks every record of every section.
 pub(crate) fn records(table: &Table<'_>) -> Result<(), TableError> {
     type OfRecord = fn(&Table<'_>, Record<'_>) -> Check;
     let checks: [(Section, OfRecord); 14] = [
-        (Section::Symbols, symbols),
-        (Section::Contexts, contexts),
         (Section::Anchors, anchors),
+        (Section::Symbols, symbols),
+        (Section::Islands, islands),
+        (Section::Contexts, contexts),
         (Section::Nodes, nodes),
         (Section::Mounts, mounts),
         (Section::MountClasses, classes),
-        (Section::Islands, islands),
-        (Section::Automata, automata),
         (Section::Rules, rules),
         (Section::Holes, holes),
         (Section::StringLists, any_string),
         (Section::Tools, tools),
         (Section::Params, params),
         (Section::Files, text_string),
+        (Section::RuleTexts, rule_texts),
     ];
+    whole(table)?;
     buckets(table)?;
+    for (owner, fields, of) in OWNED {
+        let mut end = 0;
+        each(table, owner, |r| {
+            fields.iter().try_for_each(|&at| follows(table, r, at, of, &mut end))
+        })?;
+    }
+    let mut trie = None;
+    each(table, Section::Anchors, |r| {
+        let node = Some(r.u24(anchor::NODE));
+        ensure(node > trie, "tries that are not in order")?;
+        trie = node;
+        Ok(())
+    })?;
+    let mut end = 0;
+    each(table, Section::Automata, |r| automata(table, r, &mut end))?;
     for (section, check) in checks {
-        for index in 0..table.count(section) {
-            check(table, table.record(section, index)).map_err(|what| TableError::Malformed {
-                section: section.name(),
-                index,
-                what,
-            })?;
+        each(table, section, |r| check(table, r))?;
+    }
+    Ok(())
+}
+
+/// Checks the records of a section one by one.
+fn each<'t>(
+    table: &Table<'t>,
+    section: Section,
+    mut check: impl FnMut(Record<'t>) -> Check,
+) -> Result<(), TableError> {
+    for index in 0..table.count(section) {
+        check(table.record(section, index)).map_err(|what| malformed(section, index, what))?;
+    }
+    Ok(())
+}
+
+fn malformed(section: Section, index: u32, what: &'static str) -> TableError {
+    TableError::Malformed { section: section.name(), index, what }
+}
+
+/// What is said of sections as a whole: strings are text, and numbers of nodes
+/// and contexts are no spaces of the symbol map.
+fn whole(table: &Table<'_>) -> Result<(), TableError> {
+    if let Err(error) = core::str::from_utf8(table.section(Section::Strings)) {
+        let at = u32::try_from(error.valid_up_to()).unwrap_or(u32::MAX);
+        return Err(malformed(Section::Strings, at, "bytes that are not UTF-8"));
+    }
+    let contexts = spaces::GRANTS.saturating_sub(spaces::SLUGS);
+    for (section, most) in [(Section::Nodes, spaces::FIRST), (Section::Contexts, contexts)] {
+        let count = table.count(section);
+        if count > most {
+            return Err(malformed(section, count, "more records than can be numbered"));
         }
     }
-    for index in 0..table.count(Section::RuleTexts) {
-        rule_texts(table, table.record(Section::RuleTexts, index)).map_err(|what| {
-            TableError::Malformed { section: Section::RuleTexts.name(), index, what }
-        })?;
+    Ok(())
+}
+
+/// A list that begins where those before it have ended, or is empty.
+fn follows(table: &Table<'_>, r: Record<'_>, at: usize, of: Section, end: &mut u32) -> Check {
+    list_in(table, of, r, at)?;
+    let list = r.list(at);
+    if !list.is_empty() {
+        ensure(list.start >= *end, "a list that shares records with another")?;
+        *end = list.end;
     }
     Ok(())
 }
@@ -155,12 +224,17 @@ fn bytes_at(table: &Table<'_>, record: Record<'_>, at: usize) -> Check {
 }
 
 fn text_at(table: &Table<'_>, record: Record<'_>, at: usize) -> Check {
-    bytes_at(table, record, at)?;
     let length = usize::from(record.u16(at.saturating_add(string::LENGTH)));
-    ensure(
-        core::str::from_utf8(table.slice(record.u24(at), length)).is_ok(),
-        "a name that is not UTF-8",
-    )
+    text_span(table, record.u24(at), length)
+}
+
+/// A part of the strings, which are UTF-8 as a whole: cut between characters.
+fn text_span(table: &Table<'_>, offset: u32, length: usize) -> Check {
+    span_in(table, offset, length)?;
+    let strings = table.section(Section::Strings);
+    let start = offset as usize;
+    let cut = |at: usize| strings.get(at).is_none_or(|b| b & 0xC0 != 0x80);
+    ensure(cut(start) && cut(start.saturating_add(length)), "a name that is not UTF-8")
 }
 
 fn any_string(table: &Table<'_>, record: Record<'_>) -> Check {
@@ -184,6 +258,10 @@ fn effect(byte: u8) -> Check {
     ensure(byte <= 2, "an effect that does not exist")
 }
 
+fn flag(byte: u8) -> Check {
+    ensure(byte <= 1, "neither yes nor no")
+}
+
 fn buckets(table: &Table<'_>) -> Result<(), TableError> {
     let starts = Record(table.section(Section::Buckets));
     let mut last = 0;
@@ -193,7 +271,7 @@ fn buckets(table: &Table<'_>) -> Result<(), TableError> {
         let first_is_zero = index > 0 || start == 0;
         if start < last || start > table.count(Section::Symbols) || !first_is_zero {
             let what = "bucket starts that do not grow from 0";
-            return Err(TableError::Malformed { section: Section::Buckets.name(), index, what });
+            return Err(malformed(Section::Buckets, index, what));
         }
         last = start;
     }
@@ -201,7 +279,7 @@ fn buckets(table: &Table<'_>) -> Result<(), TableError> {
         return Ok(());
     }
     let what = "buckets that do not cover the symbols";
-    Err(TableError::Malformed { section: Section::Buckets.name(), index: count, what })
+    Err(malformed(Section::Buckets, count, what))
 }
 
 fn symbols(table: &Table<'_>, r: Record<'_>) -> Check {
@@ -224,9 +302,38 @@ fn symbols(table: &Table<'_>, r: Record<'_>) -> Check {
         _ => {
             in_section(table, Section::Nodes, space)?;
             in_section(table, Section::Nodes, value)?;
-            ensure(value > space, "a trie that does not descend")
+            ensure(value > space, "a trie that does not descend")?;
+            ensure(trie_of(table, space) == trie_of(table, value), "a way into another trie")
         }
     }
+}
+
+/// How many tries begin at or before a node. Cost: the logarithm of their count.
+fn trie_of(table: &Table<'_>, node: u32) -> u32 {
+    let (mut low, mut high) = (0, table.count(Section::Anchors));
+    while low < high {
+        let middle = low.midpoint(high);
+        if table.record(Section::Anchors, middle).u24(anchor::NODE) <= node {
+            low = middle.saturating_add(1);
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// The nodes of a context's tries. Its anchors are in order and its own.
+fn nodes_of(table: &Table<'_>, r: Record<'_>) -> core::ops::Range<u32> {
+    let anchors = r.list(context::ANCHORS);
+    let count = table.count(Section::Anchors);
+    let begin = |index: u32| {
+        if index < count {
+            table.record(Section::Anchors, index).u24(anchor::NODE)
+        } else {
+            table.count(Section::Nodes)
+        }
+    };
+    if anchors.is_empty() { 0..0 } else { begin(anchors.start)..begin(anchors.end) }
 }
 
 fn contexts(table: &Table<'_>, r: Record<'_>) -> Check {
@@ -239,8 +346,8 @@ fn contexts(table: &Table<'_>, r: Record<'_>) -> Check {
     for at in [context::OTHERWISE, context::OPAQUE, context::TOOLS_OTHERWISE] {
         effect(r.u8(at))?;
     }
-    list_in(table, Section::Anchors, r, context::ANCHORS)?;
-    list_in(table, Section::Mounts, r, context::MOUNTS)?;
+    let unconfined = r.u8(context::FLAGS) & context::UNCONFINED != 0;
+    ensure(!unconfined || r.list(context::MOUNTS).is_empty(), "an unconfined context with mounts")?;
     let root = r.u24(context::ROOT);
     ensure(
         if r.list(context::MOUNTS).is_empty() {
@@ -250,10 +357,20 @@ fn contexts(table: &Table<'_>, r: Record<'_>) -> Check {
         },
         "mounts without a root",
     )?;
+    let own = nodes_of(table, r);
+    for n in own.clone() {
+        let governs = table.record(Section::Nodes, n).option(node::MOUNT);
+        ensure(
+            governs.is_none_or(|m| r.list(context::MOUNTS).contains(&m)),
+            "a directory of another context's mount",
+        )?;
+    }
     // The class of a mount counts anchors in its context's list.
     let anchors = r.list(context::ANCHORS).len();
     for m in r.list(context::MOUNTS) {
-        let class = table.record(Section::Mounts, m).u16(mount::CLASS);
+        let record = table.record(Section::Mounts, m);
+        ensure(own.contains(&record.u24(mount::NODE)), "a mount in another context's trie")?;
+        let class = record.u16(mount::CLASS);
         let class_record = table.record(Section::MountClasses, u32::from(class));
         ensure(usize::from(class_record.u8(class::ANCHOR)) < anchors, "a mount without an anchor")?;
         ensure(
@@ -262,14 +379,9 @@ fn contexts(table: &Table<'_>, r: Record<'_>) -> Check {
         )?;
     }
     optional(table, Section::Islands, r.u24(context::ISLAND))?;
-    if let Some(i) = r.option(context::ISLAND) {
-        cells_of(table, table.record(Section::Islands, i), island::AUTOMATA, path_cell::SIZE)?;
-    }
     for at in [context::WORDS, context::TEXTS, context::TOOLS] {
-        list_in(table, Section::Automata, r, at)?;
         cells_of(table, r, at, rule_cell::SIZE)?;
     }
-    list_in(table, Section::Rules, r, context::RULES)?;
     for at in [context::ENV, context::WRAPPERS, context::APPROVES, context::GRANTS] {
         list_in(table, Section::StringLists, r, at)?;
     }
@@ -307,19 +419,14 @@ fn nodes(table: &Table<'_>, r: Record<'_>) -> Check {
 fn mounts(table: &Table<'_>, r: Record<'_>) -> Check {
     in_section(table, Section::Nodes, r.u24(mount::NODE))?;
     in_section(table, Section::MountClasses, u32::from(r.u16(mount::CLASS)))?;
-    span_in(table, r.u24(mount::SLUG), usize::from(r.u8(mount::SLUG_LENGTH)))?;
+    text_span(table, r.u24(mount::SLUG), usize::from(r.u8(mount::SLUG_LENGTH)))?;
     let directory = usize::from(r.u16(mount::DIRECTORY_LENGTH));
-    span_in(table, r.u24(mount::DIRECTORY), directory)?;
-    let slug = table.slice(r.u24(mount::SLUG), usize::from(r.u8(mount::SLUG_LENGTH)));
-    ensure(core::str::from_utf8(slug).is_ok(), "a slug that is not UTF-8")
+    span_in(table, r.u24(mount::DIRECTORY), directory)
 }
 
 fn classes(table: &Table<'_>, r: Record<'_>) -> Check {
     in_section(table, Section::Mounts, r.u24(class::TOP))?;
     optional(table, Section::Islands, r.u24(class::ISLAND))?;
-    if let Some(i) = r.option(class::ISLAND) {
-        cells_of(table, table.record(Section::Islands, i), island::AUTOMATA, path_cell::SIZE)?;
-    }
     for at in [class::ALLOW, class::ASK, class::DENY] {
         permissions(r.u8(at))?;
     }
@@ -330,16 +437,24 @@ fn classes(table: &Table<'_>, r: Record<'_>) -> Check {
 }
 
 fn islands(table: &Table<'_>, r: Record<'_>) -> Check {
-    list_in(table, Section::Automata, r, island::AUTOMATA)?;
+    cells_of(table, r, island::AUTOMATA, path_cell::SIZE)?;
     ensure(r.list(island::AUTOMATA).len() <= MAX_GROUPS, "more automata than are walked at once")?;
     ensure(r.u8(island::FLAGS) <= island::LOCKSTEP, "a flag that does not exist")
 }
 
-fn automata(table: &Table<'_>, r: Record<'_>) -> Check {
+/// `end` is where the parts of the automata before it have ended. Class maps may
+/// be shared: they are of one size.
+fn automata(table: &Table<'_>, r: Record<'_>, end: &mut usize) -> Check {
     let data = table.section(Section::AutomataData);
     let part = |at: usize, length: usize| {
         let start = r.u32(at) as usize;
         data.get(start..).and_then(|d| d.get(..length)).ok_or("a part that ends after the data")
+    };
+    let mut own = |at: usize, length: usize| {
+        let start = r.u32(at) as usize;
+        ensure(start >= *end, "a part that overlaps another")?;
+        *end = start.saturating_add(length);
+        part(at, length)
     };
     let states = r.u32(automaton::STATES);
     let classes = r.u16(automaton::CLASSES);
@@ -355,11 +470,11 @@ fn automata(table: &Table<'_>, r: Record<'_>) -> Check {
     match r.u8(automaton::LAYOUT) {
         automaton::DENSE => {
             let stride = u32::from(classes).saturating_add(1);
-            let end = states.checked_mul(stride).ok_or("more rows than can be numbered")?;
-            let rows = Rows { stride, end };
+            let past = states.checked_mul(stride).ok_or("more rows than can be numbered")?;
+            let rows = Rows::new(stride, past);
             ensure(rows.has(start), "a start state that does not exist")?;
-            ensure(absorbing == end || rows.has(absorbing), "absorbing states that do not exist")?;
-            let numbers = part(automaton::ROWS, (end as usize).saturating_mul(width))?;
+            ensure(absorbing == past || rows.has(absorbing), "absorbing states that do not exist")?;
+            let numbers = own(automaton::ROWS, (past as usize).saturating_mul(width))?;
             for row in numbers.chunks_exact((stride as usize).saturating_mul(width)) {
                 rows.check(row, width, cell_count)?;
             }
@@ -372,7 +487,7 @@ fn automata(table: &Table<'_>, r: Record<'_>) -> Check {
             let defaults = count.saturating_mul(width);
             let cells = comb.saturating_mul(2).saturating_mul(width);
             let length = bases.saturating_add(defaults).saturating_add(cells);
-            let rows = part(automaton::ROWS, length)?;
+            let rows = own(automaton::ROWS, length)?;
             let highest = comb.checked_sub(usize::from(classes)).ok_or("a comb without a row")?;
             let bases_part = rows.get(..bases).unwrap_or(&[]);
             for base in bases_part.chunks_exact(4) {
@@ -385,7 +500,7 @@ fn automata(table: &Table<'_>, r: Record<'_>) -> Check {
             for cell in comb_part.chunks_exact(width.saturating_mul(2)) {
                 all_states(cell.get(width..).unwrap_or(&[]), width, states)?;
             }
-            for label in part(automaton::LABELS, count.saturating_mul(2))?.chunks_exact(2) {
+            for label in own(automaton::LABELS, count.saturating_mul(2))?.chunks_exact(2) {
                 ensure(Record(label).u16(0) < cell_count, "a label that does not exist")?;
             }
         }
@@ -393,7 +508,7 @@ fn automata(table: &Table<'_>, r: Record<'_>) -> Check {
     }
     let size = usize::from(r.u8(automaton::CELL_SIZE));
     ensure(size == path_cell::SIZE || size == rule_cell::SIZE, "a cell of unknown size")?;
-    let cells = part(automaton::CELLS, usize::from(cell_count).saturating_mul(size))?;
+    let cells = own(automaton::CELLS, usize::from(cell_count).saturating_mul(size))?;
     for cell in cells.chunks_exact(size) {
         let cell = Record(cell);
         if size == path_cell::SIZE {
@@ -406,6 +521,7 @@ fn automata(table: &Table<'_>, r: Record<'_>) -> Check {
             }
         } else {
             ensure(cell.u8(rule_cell::EFFECT) <= 3, "an effect that does not exist")?;
+            flag(cell.u8(rule_cell::READONLY))?;
             rule_number(table, cell, rule_cell::RULE)?;
         }
     }
@@ -414,16 +530,21 @@ fn automata(table: &Table<'_>, r: Record<'_>) -> Check {
 
 /// The rows of a dense automaton: a state is the offset of its row.
 struct Rows {
-    stride: u32,
     end: u32,
+    inverse: u64,
 }
 
 impl Rows {
+    fn new(stride: u32, end: u32) -> Rows {
+        let inverse = u64::MAX.checked_div(stride.into()).unwrap_or(0).wrapping_add(1);
+        Rows { end, inverse }
+    }
+
     fn has(&self, state: u32) -> bool {
         // A multiple of the stride is one by a single multiplication (Lemire,
         // Kaser and Kurz, 2019): division would dominate the load.
-        let inverse = u64::MAX.checked_div(self.stride.into()).unwrap_or(0).wrapping_add(1);
-        state < self.end && u64::from(state).wrapping_mul(inverse) <= inverse.wrapping_sub(1)
+        let remainder = u64::from(state).wrapping_mul(self.inverse);
+        state < self.end && remainder <= self.inverse.wrapping_sub(1)
     }
 
     fn check(&self, row: &[u8], width: usize, cell_count: u16) -> Check {
@@ -450,9 +571,9 @@ fn all_states(numbers: &[u8], width: usize, states: u32) -> Check {
 
 fn rules(table: &Table<'_>, r: Record<'_>) -> Check {
     effect(r.u8(rule::EFFECT))?;
+    flag(r.u8(rule::READONLY))?;
     ensure(r.u8(rule::KIND) <= 1, "a kind of rule that does not exist")?;
     in_section(table, Section::Automata, r.u24(rule::AUTOMATON))?;
-    list_in(table, Section::Holes, r, rule::HOLES)?;
     optional(table, Section::Automata, r.u24(rule::EXCEPT_WORDS))?;
     optional(table, Section::Automata, r.u24(rule::EXCEPT_TEXTS))?;
     for at in [rule::AUTOMATON, rule::EXCEPT_WORDS, rule::EXCEPT_TEXTS] {
@@ -464,15 +585,18 @@ fn rules(table: &Table<'_>, r: Record<'_>) -> Check {
     rule_number(table, r, rule::RULE)
 }
 
-fn holes(table: &Table<'_>, r: Record<'_>) -> Check {
-    permissions(r.u8(hole::PERMISSIONS))?;
-    list_in(table, Section::StringLists, r, hole::PREFIXES)
+fn holes(_: &Table<'_>, r: Record<'_>) -> Check {
+    flag(r.u8(hole::MANY))?;
+    permissions(r.u8(hole::PERMISSIONS))
 }
 
 fn tools(table: &Table<'_>, r: Record<'_>) -> Check {
     text_at(table, r, tool::NAME)?;
     list_in(table, Section::StringLists, r, tool::REQUIRES)?;
-    permissions(r.u8(tool::USES))
+    permissions(r.u8(tool::USES))?;
+    let flags = tool::READONLY | tool::DECLARES_USES;
+    ensure(r.u8(tool::FLAGS) & !flags == 0, "a flag that does not exist")?;
+    ensure(matches!(r.u8(tool::ABILITY), 0 | 1 | 2 | 4 | 8 | 16), "an ability that does not exist")
 }
 
 fn rule_texts(table: &Table<'_>, r: Record<'_>) -> Check {
