@@ -4,12 +4,62 @@
 
 /// Sorted.
 pub(crate) const RUNNERS: [&str; 56] = [
-    ".", "alias", "ash", "bash", "builtin", "busybox", "caffeinate", "chroot", "chrt", "command",
-    "dash", "dbus-run-session", "doas", "enable", "env", "eval", "exec", "fd", "fdfind", "find",
-    "fish", "flock", "gdb", "hash", "ionice", "ksh", "ld.so", "ltrace", "mksh", "nice",
-    "nocorrect", "noglob", "nohup", "parallel", "rbash", "runuser", "script", "setsid", "sh",
-    "source", "ssh", "stdbuf", "strace", "su", "sudo", "taskset", "time", "timeout", "toybox",
-    "trap", "unshare", "valgrind", "watch", "xargs", "xvfb-run", "zsh",
+    ".",
+    "alias",
+    "ash",
+    "bash",
+    "builtin",
+    "busybox",
+    "caffeinate",
+    "chroot",
+    "chrt",
+    "command",
+    "dash",
+    "dbus-run-session",
+    "doas",
+    "enable",
+    "env",
+    "eval",
+    "exec",
+    "fd",
+    "fdfind",
+    "find",
+    "fish",
+    "flock",
+    "gdb",
+    "hash",
+    "ionice",
+    "ksh",
+    "ld.so",
+    "ltrace",
+    "mksh",
+    "nice",
+    "nocorrect",
+    "noglob",
+    "nohup",
+    "parallel",
+    "rbash",
+    "runuser",
+    "script",
+    "setsid",
+    "sh",
+    "source",
+    "ssh",
+    "stdbuf",
+    "strace",
+    "su",
+    "sudo",
+    "taskset",
+    "time",
+    "timeout",
+    "toybox",
+    "trap",
+    "unshare",
+    "valgrind",
+    "watch",
+    "xargs",
+    "xvfb-run",
+    "zsh",
 ];
 
 /// Whether a command's name, or the base name of its path, is that of a program
@@ -17,5 +67,7 @@ pub(crate) const RUNNERS: [&str; 56] = [
 #[must_use]
 pub fn is_runner(name: &[u8]) -> bool {
     let base = name.rsplit(|&b| b == b'/').next().unwrap_or(name);
-    RUNNERS.iter().any(|r| r.as_bytes() == base) || base.starts_with(b"ld-linux") || base.starts_with(b"ld-musl")
+    RUNNERS.iter().any(|r| r.as_bytes() == base)
+        || base.starts_with(b"ld-linux")
+        || base.starts_with(b"ld-musl")
 }

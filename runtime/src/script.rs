@@ -10,10 +10,15 @@
 //! directories that the script may be in are tried; where one cannot be known,
 //! relative paths are opaque.
 
+mod cells;
+mod text;
+
+use self::cells::{Cells, Sum};
+use self::text::{gap, is_plain_name, text_of, value};
 use crate::command::{Found, NO_RULE};
 use crate::decision::{Decision, Effect, Permission, Phase, Reason, phases};
 use crate::eval::{Addressing, Session};
-use crate::format::{NONE24, Section, context, hole, rule, rule_cell};
+use crate::format::{NONE24, Section, context, hole, rule};
 use crate::path::MAX_PATH;
 use crate::runners::{Inner, inner};
 use crate::sets::Walk;
@@ -580,138 +585,4 @@ impl<'r> Run<'r> {
             home: self.home,
         }
     }
-}
-
-/// What an automaton says of all values of a command.
-struct Cells {
-    /// The strictest effect that occurs; 3 if no rule ever matches.
-    least: u8,
-    /// For some value no rule matches.
-    none: bool,
-    /// For every value a `readonly` rule grants.
-    all_readonly: bool,
-    /// For some value the answer is to ask.
-    asks: bool,
-    rule: Option<crate::RuleId>,
-}
-
-impl Cells {
-    fn never() -> Cells {
-        Cells { least: NO_RULE, none: true, all_readonly: false, asks: false, rule: None }
-    }
-
-    fn of<'c>(cells: impl Iterator<Item = Record<'c>>) -> Cells {
-        let mut out = Cells { none: false, all_readonly: true, ..Cells::never() };
-        let mut any = false;
-        for cell in cells {
-            any = true;
-            let effect = cell.u8(rule_cell::EFFECT);
-            out.none |= effect == NO_RULE;
-            out.asks |= effect == 1;
-            out.all_readonly &= cell.u8(rule_cell::READONLY) != 0;
-            if effect < out.least {
-                out.least = effect;
-                out.rule = cell.rule(rule_cell::RULE);
-            }
-        }
-        if any { out } else { Cells::never() }
-    }
-
-    fn never_matches(&self) -> bool {
-        self.least == NO_RULE
-    }
-
-    fn always_matches(&self) -> bool {
-        !self.none
-    }
-}
-
-/// The answers of several automata together. They are taken to vary
-/// independently, which errs on the strict side.
-struct Sum {
-    least: u8,
-    rule: Option<crate::RuleId>,
-    /// For some value none of them has a rule.
-    none: bool,
-    readonly: bool,
-}
-
-impl Default for Sum {
-    fn default() -> Sum {
-        Sum { least: NO_RULE, rule: None, none: true, readonly: false }
-    }
-}
-
-impl Sum {
-    fn add(&mut self, cells: &Cells) {
-        self.none &= cells.none;
-        self.readonly |= cells.all_readonly;
-        if cells.least < self.least {
-            self.least = cells.least;
-            self.rule = cells.rule;
-        }
-    }
-
-    fn found(self, otherwise: u8, path: Option<Decision>) -> Found {
-        let Sum { least, rule, none, readonly } = self;
-        // Where some value meets no rule, `otherwise` is among the answers, and a
-        // path's refusal if there is one.
-        if least > 0 && none && (path.is_some() || otherwise <= least) {
-            return Found { effect: NO_RULE, readonly: false, rule: None, path };
-        }
-        Found { effect: least, readonly: readonly && !none, rule, path: None }
-    }
-}
-
-/// A word's value, where all of it is known or the home directory; that is `~`
-/// where it is not known, which no path decision takes.
-fn value(word: &Word, home: Option<&[u8]>) -> Option<Vec<u8>> {
-    let mut out = Vec::new();
-    for part in &word.parts {
-        match part {
-            Part::Known(bytes) => out.extend_from_slice(bytes),
-            Part::Home => out.extend_from_slice(home.unwrap_or(b"~")),
-            Part::Either(..) | Part::Unknown { .. } => return None,
-        }
-    }
-    Some(out)
-}
-
-/// What stands between two words: the blanks of the source, else one.
-fn gap<'s>(before: &Word, after: &Word, source: Option<&'s [u8]>) -> &'s [u8] {
-    let between = source.and_then(|s| s.get(before.span.end..after.span.start));
-    match between {
-        Some(blanks) if !blanks.is_empty() && blanks.iter().all(|b| matches!(b, b' ' | b'\t')) => {
-            blanks
-        }
-        _ => b" ",
-    }
-}
-
-/// The text that rules on texts see: the words' values with the source's blanks.
-fn text_of(words: &[Word], argv: &[&[u8]], source: &[u8]) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut last: Option<&Word> = None;
-    for (word, value) in words.iter().zip(argv) {
-        if let Some(last) = last {
-            out.extend_from_slice(gap(last, word, Some(source)));
-        }
-        last = Some(word);
-        out.extend_from_slice(value);
-    }
-    out
-}
-
-/// Whether a command's name is what it looks like: no control characters, no
-/// blanks, nothing invisible.
-fn is_plain_name(name: &[u8]) -> bool {
-    let Ok(text) = core::str::from_utf8(name) else { return false };
-    text.chars().all(|c| {
-        let invisible = matches!(c,
-            '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}'..='\u{1160}' | '\u{17B4}'..='\u{17B5}'
-            | '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}'
-            | '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}'
-            | '\u{FFA0}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E0FFF}');
-        !c.is_control() && !c.is_whitespace() && !invisible
-    })
 }
