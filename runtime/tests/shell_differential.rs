@@ -5,6 +5,14 @@
 //! Needs `bash`, `dash` and `cc`; as root it steps down to nobody with
 //! `setpriv`, and refuses where it cannot unless `MERO_DIFF_AS_ROOT=1`.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects
+)]
+
 mod support;
 
 use mero_runtime::shell::split;
@@ -92,14 +100,16 @@ impl Place {
         let id = Command::new("id").arg("-u").output().ok()?;
         let mut step_down = Vec::new();
         if id.stdout.trim_ascii() == b"0" {
-            let setpriv = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+            let setpriv = found("setpriv").unwrap_or_default().display().to_string();
+            let setpriv = [&setpriv, "--reuid=65534", "--regid=65534", "--clear-groups"];
             if works(&setpriv) {
                 step_down.extend(setpriv.map(str::to_owned));
             } else if std::env::var_os("MERO_DIFF_AS_ROOT").is_none() {
                 return None;
             }
-            if works(&["unshare", "--net"]) {
-                step_down.splice(0..0, ["unshare".to_owned(), "--net".to_owned()]);
+            let unshare = found("unshare").unwrap_or_default().display().to_string();
+            if works(&[&unshare, "--net"]) {
+                step_down.splice(0..0, [unshare, "--net".to_owned()]);
             }
         }
         let root = std::env::temp_dir().join(format!("mero-differential-{}", std::process::id()));
