@@ -136,12 +136,11 @@ impl Place {
         for name in ["p1", "p2", "-n", "o"] {
             std::fs::write(directory.join(name), "p\n").expect("a file is made");
         }
-        let limits = "ulimit -f 64; ulimit -t 600; ulimit -v 2000000; ulimit -u 300; exec \"$@\"";
+        let runner = self.root.join("runner").display().to_string();
         let mut all: Vec<&str> = self.step_down.iter().map(String::as_str).collect();
-        all.extend(["/bin/sh", "-c", limits, "sh"]);
+        all.push(&runner);
         let mut child = Command::new(all[0])
             .args(&all[1..])
-            .arg(self.root.join("runner"))
             .args([&self.bash, &self.dash])
             .arg(errors.join("stderr"))
             .current_dir(&directory)

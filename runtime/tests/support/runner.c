@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -84,6 +85,7 @@ static void run(const char *path, const char *name, char *script, int errors) {
     if (child < 0) exit(5);
     if (child == 0) {
         setpgid(0, 0);
+        limit(RLIMIT_CPU, 3);
         dup2(ends[1], REPORT);
         int null = open("/dev/null", O_RDWR);
         dup2(null, 0);
@@ -143,11 +145,20 @@ static void run(const char *path, const char *name, char *script, int errors) {
     put(files, listed);
 }
 
+static void limit(int what, rlim_t most) {
+    struct rlimit value = {most, most};
+    setrlimit(what, &value);
+}
+
 int main(int argc, char **argv) {
     if (strcmp(base(argv[0]), "runner") != 0) return stub(argc, argv);
     if (argc < 4) return 2;
     int errors = open(argv[3], O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
     if (errors < 0) return 2;
+    limit(RLIMIT_FSIZE, 1 << 16);
+    limit(RLIMIT_NPROC, 400);
+    limit(RLIMIT_CPU, 3600);
+    limit(RLIMIT_AS, (rlim_t)1 << 31);
     for (;;) {
         uint32_t length;
         need(0, &length, 4);
