@@ -287,7 +287,7 @@ fn what_is_not_understood_is_opaque_and_still_searched() {
         command-opaque | coproc ls
         command-opaque | echo a(b)
         command-opaque | echo =(ls)
-        command-not-allowed | [[ a < b ]]
+        command-opaque | [[ a < b ]]
         command-opaque | [[ $x -eq 1 ]]
         command-opaque | [[ a && b ]]
         command-opaque | ls\recho x

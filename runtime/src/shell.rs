@@ -72,8 +72,8 @@ pub struct Word {
     pub span: Range<usize>,
     /// Its parts in order.
     pub parts: Vec<Part>,
-    /// Nothing of it is quoted and nothing known: it may turn out to be no
-    /// argument at all.
+    /// Nothing of it is known and nothing quoted (but for `"$@"`): it may turn out
+    /// to be no argument at all.
     pub may_vanish: bool,
 }
 
@@ -291,7 +291,7 @@ impl<'s> Parser<'s> {
 
     /// The byte at the cursor, past line continuations.
     fn peek(&mut self) -> Option<u8> {
-        while self.raw(0) == Some(b'\\') && self.raw(1) == Some(b'\n') {
+        while self.continues() {
             self.at = self.at.saturating_add(2);
         }
         self.raw(0)
@@ -305,6 +305,11 @@ impl<'s> Parser<'s> {
         let second = self.peek();
         self.at = here;
         second
+    }
+
+    /// Whether a line continuation stands at the cursor.
+    fn continues(&self) -> bool {
+        self.raw(0) == Some(b'\\') && self.raw(1) == Some(b'\n')
     }
 
     /// A byte as it stands.

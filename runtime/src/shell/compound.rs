@@ -35,7 +35,9 @@ impl Parser<'_> {
                 self.loops = self.loops.saturating_sub(1);
                 true
             }
-            _ if self.eat_reserved("for") || self.eat_reserved("select") => self.each(start)?,
+            _ if self.eat_reserved("for") => self.each(start)?,
+            // A POSIX shell runs it as a program.
+            _ if self.reserved("select") => return self.opaque(start, Cause::Syntax),
             _ if self.eat_reserved("case") => self.case(start)?,
             _ if self.reserved("function") => return self.opaque(start, Cause::Function),
             _ if self.reserved("coproc") => return self.opaque(start, Cause::Coprocess),
@@ -48,19 +50,21 @@ impl Parser<'_> {
             }
             return self.simple();
         }
+        let mut redirected = false;
         loop {
             self.blanks();
             match self.redirection()? {
                 Some(redirection) => self.script.redirections.push(redirection),
                 None => break,
             }
+            redirected = true;
         }
         match self.peek() {
             None => Ok(()),
             Some(byte) if is_meta(byte) && byte != b'(' => Ok(()),
             Some(_) => {
                 // `} word` and the like.
-                if RESERVED.iter().any(|r| self.reserved(r)) {
+                if !redirected && RESERVED.iter().any(|r| self.reserved(r)) {
                     Ok(())
                 } else {
                     self.opaque(start, Cause::Syntax)
@@ -106,7 +110,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Past `for` or `select`: name, words, body.
+    /// Past `for`: name, words, body.
     fn each(&mut self, start: usize) -> Parse<bool> {
         self.blanks();
         if self.peek() == Some(b'(') {

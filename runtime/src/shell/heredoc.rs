@@ -48,7 +48,9 @@ impl Parser<'_> {
                 _ => break,
             }
         }
-        if text.is_empty() {
+        // Delimiters of other bytes are read in too many ways.
+        let plain = |b: &u8| b.is_ascii_alphanumeric() || b"_-.+:%@!,".contains(b);
+        if text.is_empty() || !text.iter().all(plain) {
             return self.opaque(start, Cause::HereDocument);
         }
         Ok((text, quoted))

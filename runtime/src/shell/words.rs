@@ -9,6 +9,8 @@ pub(super) struct Builder {
     parts: Vec<Part>,
     /// Some part of it is quoted.
     pub(super) quoted: bool,
+    /// Some quoted part of it may be any number of arguments, or none.
+    many: bool,
     /// Everything that follows is unknown (a brace expansion or a class).
     rest_unknown: bool,
     braces_seen: bool,
@@ -41,6 +43,12 @@ impl Builder {
         }
     }
 
+    /// An expansion between double quotes; where `many`, of several values.
+    pub(super) fn unknown_many(&mut self, quoted: bool, many: bool) {
+        self.many |= many;
+        self.unknown(quoted && !many);
+    }
+
     pub(super) fn unknown(&mut self, quoted: bool) {
         if self.parts.last() != Some(&Part::Unknown { quoted }) {
             self.part(Part::Unknown { quoted });
@@ -53,15 +61,31 @@ impl Builder {
         self.rest_unknown = true;
     }
 
+    /// Whether a quoted part may be several arguments.
+    pub(super) fn is_many(&self) -> bool {
+        self.many
+    }
+
     fn is_empty(&self) -> bool {
         self.parts.is_empty() && !self.quoted
     }
 
     fn finish(self, span: core::ops::Range<usize>) -> Word {
-        let only_unknown = self.parts.iter().all(|p| matches!(p, Part::Unknown { quoted: false }));
-        let may_vanish = !self.quoted && only_unknown && !self.parts.is_empty();
+        let empty = |p: &Part| match p {
+            Part::Unknown { quoted } => self.many || !quoted,
+            Part::Known(bytes) => self.many && bytes.is_empty(),
+            Part::Either(..) | Part::Home => false,
+        };
+        let only_unknown = !self.parts.is_empty() && self.parts.iter().all(empty);
+        let may_vanish = only_unknown && (self.many || !self.quoted);
         Word { span, parts: self.parts, may_vanish }
     }
+}
+
+/// Whether these words are `time` and its options.
+fn timed(words: &[Word]) -> bool {
+    let mut words = words.iter().map(Word::known);
+    words.next() == Some(Some(b"time")) && words.all(|w| w.is_some_and(|w| w.starts_with(b"-")))
 }
 
 /// Bytes that end a word where they are not quoted.
@@ -112,10 +136,22 @@ impl Parser<'_> {
         let start = self.at;
         let mut command =
             Simple { depth: self.depth, repeats: self.loops > 0, ..Simple::default() };
+        // Whether the last word is `]]` without quotes.
+        let mut literal = false;
+        // Whether the command ends here to shells that do not know `&>`.
+        let mut ended = false;
         loop {
             self.blanks();
             let here = self.at;
+            if self.peek() == Some(b'&') && self.peek_second() == Some(b'>') {
+                ended = true;
+            }
             if let Some(redirection) = self.redirection()? {
+                let first = command.words.first().and_then(Word::known);
+                let last = command.words.last().and_then(Word::known);
+                if first == Some(b"[[") && last != Some(b"]]") {
+                    return self.opaque(here, Cause::Conditional);
+                }
                 command.redirections.push(redirection);
                 continue;
             }
@@ -129,6 +165,9 @@ impl Parser<'_> {
                 Some(byte) if is_meta(byte) => break,
                 Some(_) => {}
             }
+            if ended {
+                return self.opaque(here, Cause::Syntax);
+            }
             if command.words.is_empty() {
                 if let Some(assignment) = self.assignment()? {
                     command.assignments.push(assignment);
@@ -138,8 +177,21 @@ impl Parser<'_> {
                 if prefixed && super::compound::RESERVED.iter().any(|r| self.reserved(r)) {
                     return self.opaque(here, Cause::Syntax);
                 }
+            } else if timed(&command.words) {
+                // To bash `time` is a reserved word, and a command follows.
+                let reserved = super::compound::RESERVED.iter().any(|r| self.reserved(r));
+                if reserved || self.reserved("[[") || self.assignment()?.is_some() {
+                    return self.opaque(here, Cause::Syntax);
+                }
             }
+            literal = self.reserved("]]");
             let word = self.word()?;
+            if word.known().is_some_and(|k| k.starts_with(b"{") && k.ends_with(b"}"))
+                && matches!(self.peek(), Some(b'<' | b'>'))
+            {
+                // `{name}>` is a descriptor to bash, a word to other shells.
+                return self.opaque(here, Cause::Descriptor);
+            }
             command.words.push(word);
         }
         command.span = self.span(start);
@@ -151,17 +203,17 @@ impl Parser<'_> {
         }
         // What a shell takes for `[[ … ]]` another runs as a program.
         if command.words.first().and_then(Word::known) == Some(b"[[") {
-            self.conditional(&command)?;
+            self.conditional(&command, literal)?;
         }
         self.script.commands.push(command);
         Ok(())
     }
 
     /// `[[ … ]]` of plain words only, none of which is evaluated as a number.
-    fn conditional(&self, command: &Simple) -> Parse {
+    fn conditional(&self, command: &Simple, literal: bool) -> Parse {
         const EVALUATES: [&[u8]; 9] =
             [b"-eq", b"-ne", b"-lt", b"-le", b"-gt", b"-ge", b"-v", b"-R", b"=~"];
-        let closed = command.words.last().and_then(Word::known) == Some(b"]]");
+        let closed = literal && command.words.last().and_then(Word::known) == Some(b"]]");
         let plain = command.words.iter().all(|w| w.known().is_none_or(|k| !EVALUATES.contains(&k)));
         let unknown_operator = command.words.iter().any(|w| w.may_vanish);
         if closed && plain && !unknown_operator {
@@ -185,11 +237,12 @@ impl Parser<'_> {
         let appends =
             !name.is_empty() && self.peek() == Some(b'+') && self.peek_second() == Some(b'=');
         if appends {
-            self.bump();
+            // A command of that name to a POSIX shell.
+            return self.opaque(start, Cause::Syntax);
         }
         match self.peek() {
             Some(b'=') if !name.is_empty() => self.bump(),
-            Some(b'[') if !name.is_empty() && self.subscript_is_assigned() => {
+            Some(b'[') if !name.is_empty() && !self.plain_subscript() => {
                 return self.opaque(start, Cause::Array);
             }
             _ => {
@@ -208,13 +261,21 @@ impl Parser<'_> {
         Ok(Some(Assignment { name, value, span: self.span(start) }))
     }
 
-    /// Whether `[…]=` follows: an element of an array. Quotes are not looked at;
-    /// an unclear case counts as one.
-    fn subscript_is_assigned(&self) -> bool {
-        let rest = self.source.get(self.at..self.end).unwrap_or(&[]);
-        let line = rest.split(|&b| b == b'\n').next().unwrap_or(rest);
-        let line = line.get(..line.len().min(256)).unwrap_or(line);
-        line.windows(2).any(|w| w == b"]=") || line.windows(3).any(|w| w == b"]+=")
+    /// Whether what follows `NAME[` at the place of a command is plain text up to
+    /// its bracket, and no element of an array is set. To bash everything up to
+    /// the bracket is one word, blanks and separators included.
+    fn plain_subscript(&self) -> bool {
+        let rest = self.source.get(self.at.saturating_add(1)..self.end).unwrap_or(&[]);
+        let rest = rest.get(..rest.len().min(256)).unwrap_or(rest);
+        let plain = |b: u8| is_name(b) || b"-+.,:/*?^!@%".contains(&b);
+        let length = rest.iter().position(|&b| !plain(b));
+        let behind = length.and_then(|n| rest.get(n..)).unwrap_or(&[]);
+        let sets = |b: Option<&u8>| matches!(b, None | Some(b'=' | b'+' | b'\\'));
+        match behind {
+            [b']'] => true,
+            [b']', after @ ..] => !sets(after.first()),
+            _ => false,
+        }
     }
 
     /// A word; the cursor stands at its first byte, which ends no word.
@@ -289,16 +350,22 @@ impl Parser<'_> {
         Ok(b.finish(self.span(start)))
     }
 
-    /// Looks ahead to the end of the line, over what might be this word. Done at
-    /// most once a word for each question.
+    /// Looks ahead over what might be this word. Done at most once a word for
+    /// each question.
     fn rest_of_word_has(&self, test: impl Fn(&[u8]) -> bool) -> bool {
+        const MOST: usize = 512;
         let rest = self.source.get(self.at..self.end).unwrap_or(&[]);
-        // Up to the first blank; quoted blanks and substitutions may hide more,
-        // so with any of those the whole rest counts.
-        let end = rest.iter().position(|&b| is_meta(b)).unwrap_or(rest.len());
-        let word = rest.get(..end).unwrap_or(rest);
-        let plain = !word.iter().any(|b| b"'\"\\$`".contains(b));
-        if plain { test(word) } else { test(rest) }
+        let near = rest.get(..MOST).unwrap_or(rest);
+        // Up to the first blank; quoted blanks may hide more, so with any quotes
+        // all that is near counts. What a substitution gives may hold anything.
+        let end = near.iter().position(|&b| is_meta(b)).unwrap_or(near.len());
+        let word = near.get(..end).unwrap_or(near);
+        let substitutes = matches!(near.get(end..), Some([b'<' | b'>', b'(', ..]));
+        if substitutes || word.iter().any(|b| b"$`".contains(b)) {
+            return true;
+        }
+        let plain = end < MOST && !word.iter().any(|b| b"'\"\\".contains(b));
+        if plain { test(word) } else { rest.len() > MOST || test(near) }
     }
 
     fn tilde(&mut self, b: &mut Builder) {
@@ -385,12 +452,18 @@ impl Parser<'_> {
             self.bump();
         }
         let numbered = self.at > start;
+        let digits = self.source.get(start..self.at).unwrap_or(&[]);
+        let many = digits.len() > 1;
         let first = self.peek();
         let second = self.peek_second();
         let kind = match (first, second) {
             (Some(b'<' | b'>'), Some(b'(')) => {
                 self.at = start;
                 return Ok(None);
+            }
+            (Some(b'<' | b'>'), _) if many => {
+                // To some shells a word, and a redirection without a number.
+                return self.opaque(start, Cause::Descriptor);
             }
             (Some(b'<'), Some(b'<')) => return self.here(start).map(Some),
             (Some(b'<'), Some(b'>')) => (2, Redirect::ReadWrite),
@@ -436,6 +509,10 @@ impl Parser<'_> {
         self.bump();
         let target = self.target(start)?;
         let span = self.span(start);
+        if target.known().is_some_and(|k| k.len() > 1 && k.starts_with(b"-")) {
+            // `>&-` and a word to bash.
+            return self.opaque(start, Cause::Descriptor);
+        }
         let Some(known) = target.known() else {
             return self.opaque(start, Cause::Descriptor);
         };
@@ -455,6 +532,10 @@ impl Parser<'_> {
         for _ in 0..2 {
             self.peek();
             self.bump();
+        }
+        if self.continues() {
+            // `<<` `-` to some shells, `<<-` to others.
+            return self.opaque(start, Cause::HereDocument);
         }
         if self.eat(b'<') {
             let target = self.target(start)?;

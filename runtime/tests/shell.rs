@@ -1,0 +1,2 @@
+//! Command strings and what they are taken apart into.
+mod support;
