@@ -74,6 +74,11 @@ static int original(const char *name) {
     return 0;
 }
 
+static void limit(int what, rlim_t most) {
+    struct rlimit value = {most, most};
+    setrlimit(what, &value);
+}
+
 static char report[MOST];
 static char files[1 << 16];
 
@@ -143,11 +148,6 @@ static void run(const char *path, const char *name, char *script, int errors) {
     put(report, used);
     put32((uint32_t)listed);
     put(files, listed);
-}
-
-static void limit(int what, rlim_t most) {
-    struct rlimit value = {most, most};
-    setrlimit(what, &value);
 }
 
 int main(int argc, char **argv) {
