@@ -251,7 +251,7 @@ fn corpus() -> Vec<Vec<u8>> {
         ". ", "shopt", "unset",
     ];
     let fits = |s: &&str| !NOT.iter().any(|n| s.contains(n));
-    support::cases::CASES.iter().map(|c| c.0).filter(fits).map(|s| s.as_bytes().to_vec()).collect()
+    support::literal().map(|c| c.0).filter(fits).map(|s| s.as_bytes().to_vec()).collect()
 }
 
 fn work(place: &Place, number: usize, seed: u64, strings: usize) -> (Counts, Vec<String>) {
