@@ -260,6 +260,8 @@ struct Parser<'s> {
     depth: u16,
     /// How many loops are around.
     loops: u16,
+    /// How many `$(…)` and `<(…)` are around.
+    substitutions: u16,
     pending: Vec<heredoc::Pending>,
     /// Spans are this one, for text that does not stand in the source as it is.
     fixed: Option<Range<usize>>,
@@ -274,6 +276,7 @@ impl<'s> Parser<'s> {
             script: Script::default(),
             depth: 0,
             loops: 0,
+            substitutions: 0,
             pending: Vec::new(),
             fixed: None,
         }
@@ -372,6 +375,7 @@ impl<'s> Parser<'s> {
         self.end = source.len();
         self.depth = 0;
         self.loops = 0;
+        self.substitutions = 0;
         self.pending.clear();
         self.fixed = None;
         let rest = source.get(self.at..).unwrap_or(&[]);

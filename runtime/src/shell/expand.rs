@@ -66,7 +66,9 @@ impl Parser<'_> {
         self.enter()?;
         let outer = core::mem::take(&mut self.pending);
         let line_starts = self.at;
+        self.substitutions = self.substitutions.saturating_add(1);
         self.list(&[])?;
+        self.substitutions = self.substitutions.saturating_sub(1);
         if !self.pending.is_empty() {
             return self.opaque(start, Cause::HereDocument);
         }

@@ -58,7 +58,9 @@ impl Parser<'_> {
 
     /// Reads the bodies that are due. The cursor stands behind a newline.
     pub(super) fn here_documents(&mut self) -> Parse {
-        for document in core::mem::take(&mut self.pending) {
+        let due = core::mem::take(&mut self.pending);
+        let any = !due.is_empty();
+        for document in due {
             let start = self.at;
             let body_end = loop {
                 let rest = self.source.get(self.at..self.end).unwrap_or(&[]);
@@ -93,6 +95,14 @@ impl Parser<'_> {
             };
             if !document.quoted {
                 self.body(start, body_end)?;
+            }
+        }
+        if any && self.substitutions > 0 {
+            // bash 5.2 writes the commands of a substitution out and reads them
+            // again, and loses the separators behind a document.
+            let rest = self.source.get(self.at..self.end).unwrap_or(&[]);
+            if rest.iter().find(|b| !b" \t\n".contains(b)) != Some(&b')') {
+                return self.opaque(self.at, Cause::HereDocument);
             }
         }
         Ok(())

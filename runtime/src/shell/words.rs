@@ -185,12 +185,16 @@ impl Parser<'_> {
                 }
             }
             literal = self.reserved("]]");
+            let matching = self.reserved("=~");
             let word = self.word()?;
             if word.known().is_some_and(|k| k.starts_with(b"{") && k.ends_with(b"}"))
                 && matches!(self.peek(), Some(b'<' | b'>'))
             {
                 // `{name}>` is a descriptor to bash, a word to other shells.
                 return self.opaque(here, Cause::Descriptor);
+            }
+            if matching && command.words.first().and_then(Word::known) == Some(b"[[") {
+                return self.opaque(here, Cause::Conditional);
             }
             command.words.push(word);
         }
@@ -211,8 +215,8 @@ impl Parser<'_> {
 
     /// `[[ … ]]` of plain words only, none of which is evaluated as a number.
     fn conditional(&self, command: &Simple, literal: bool) -> Parse {
-        const EVALUATES: [&[u8]; 9] =
-            [b"-eq", b"-ne", b"-lt", b"-le", b"-gt", b"-ge", b"-v", b"-R", b"=~"];
+        const EVALUATES: [&[u8]; 8] =
+            [b"-eq", b"-ne", b"-lt", b"-le", b"-gt", b"-ge", b"-v", b"-R"];
         let closed = literal && command.words.last().and_then(Word::known) == Some(b"]]");
         let plain = command.words.iter().all(|w| w.known().is_none_or(|k| !EVALUATES.contains(&k)));
         let unknown_operator = command.words.iter().any(|w| w.may_vanish);
@@ -337,7 +341,7 @@ impl Parser<'_> {
                     }
                     b.braces_seen = true;
                 }
-                b'~' if at_tilde => self.tilde(&mut b),
+                b'~' if at_tilde => self.tilde(&mut b)?,
                 _ => {
                     self.bump();
                     b.byte(byte);
@@ -368,7 +372,7 @@ impl Parser<'_> {
         if plain { test(word) } else { rest.len() > MOST || test(near) }
     }
 
-    fn tilde(&mut self, b: &mut Builder) {
+    fn tilde(&mut self, b: &mut Builder) -> Parse {
         let first = b.is_empty();
         self.bump();
         let mut length = 0usize;
@@ -376,6 +380,10 @@ impl Parser<'_> {
             length = length.saturating_add(1);
         }
         let next = self.raw(length);
+        if next == Some(b'\\') && self.raw(length.saturating_add(1)) == Some(b'\n') {
+            // What is joined may still be part of the name.
+            return self.opaque(self.at, Cause::Expansion);
+        }
         if length == 0 && first && next.is_none_or(|c| c == b'/' || is_meta(c)) {
             b.part(Part::Home);
         } else {
@@ -383,6 +391,7 @@ impl Parser<'_> {
             self.at = self.at.saturating_add(length);
             b.unknown(true);
         }
+        Ok(())
     }
 
     fn single(&mut self, b: &mut Builder) -> Parse {
