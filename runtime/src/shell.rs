@@ -392,6 +392,9 @@ impl<'s> Parser<'s> {
             }
             self.and_or()?;
             self.blanks();
+            if !matches!(self.peek(), None | Some(b'\n')) {
+                self.document_is_last()?;
+            }
             match self.peek() {
                 Some(b';') => {
                     if matches!(self.peek_second(), Some(b';' | b'&')) {
@@ -422,6 +425,7 @@ impl<'s> Parser<'s> {
             self.blanks();
             match (self.peek(), self.peek_second()) {
                 (Some(b'&'), Some(b'&')) | (Some(b'|'), Some(b'|')) => {
+                    self.document_is_last()?;
                     self.bump();
                     self.peek();
                     self.bump();

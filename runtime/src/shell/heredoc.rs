@@ -56,6 +56,16 @@ impl Parser<'_> {
         Ok((text, quoted))
     }
 
+    /// Refuses a document inside a substitution with more commands than its own
+    /// pipeline behind it: bash 5.2 writes the commands of a substitution out and
+    /// reads them again, and loses separators behind a document.
+    pub(super) fn document_is_last(&self) -> Parse {
+        if self.substitutions > 0 && !self.pending.is_empty() {
+            return self.opaque(self.at, Cause::HereDocument);
+        }
+        Ok(())
+    }
+
     /// Reads the bodies that are due. The cursor stands behind a newline.
     pub(super) fn here_documents(&mut self) -> Parse {
         let due = core::mem::take(&mut self.pending);
@@ -98,8 +108,6 @@ impl Parser<'_> {
             }
         }
         if any && self.substitutions > 0 {
-            // bash 5.2 writes the commands of a substitution out and reads them
-            // again, and loses the separators behind a document.
             let rest = self.source.get(self.at..self.end).unwrap_or(&[]);
             if rest.iter().find(|b| !b" \t\n".contains(b)) != Some(&b')') {
                 return self.opaque(self.at, Cause::HereDocument);

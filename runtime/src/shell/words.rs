@@ -259,6 +259,7 @@ impl Parser<'_> {
         }
         let value = match self.peek() {
             None => Word::default(),
+            Some(b'<' | b'>') if self.peek_second() == Some(b'(') => self.word()?,
             Some(byte) if is_meta(byte) => Word::default(),
             Some(_) => self.word()?,
         };

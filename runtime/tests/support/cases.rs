@@ -209,7 +209,7 @@ pub const CASES: &[(&str, &str)] = &[
     ("cat 2<(a)", "a ; cat 2?"),
     ("<(a) b", "a ; ? b"),
     ("echo {a,<(rm)}", "rm ; echo *"),
-    ("a=<(b) c", "b ; a:='' ? c"),
+    ("a=<(b) c", "b ; a:=? c"),
     ("echo =(a)", "!Syntax"),
     ("echo \"<(a)\"", "echo \\<\\(a\\)"),
     ("echo <(", "!Unterminated"),

@@ -134,6 +134,20 @@ impl Generator {
         if !self.pending.is_empty() || self.random.one_in(8) {
             self.newline();
         }
+        if self.random.one_in(5) {
+            // Shells read what is inside a substitution in ways of their own.
+            let around = [
+                ("c $(", ")"),
+                ("c \"$(", ")\" x"),
+                ("c <(", ") x"),
+                ("$(echo $(", "))"),
+                ("c <<E\n$(", ")\nE\n"),
+                ("c ${X+$(", ")} x"),
+                ("for x in $(", "); do c; done"),
+            ];
+            let (open, close) = around[self.random.below(around.len())];
+            return [open.as_bytes(), &self.out, close.as_bytes()].concat();
+        }
         self.out.clone()
     }
 
