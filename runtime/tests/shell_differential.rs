@@ -276,6 +276,9 @@ fn work(place: &Place, number: usize, seed: u64, strings: usize) -> (Counts, Vec
             }
             _ => {}
         }
+        if let Some(literal) = corpus.get(n).filter(|_| number == 0) {
+            script = literal.clone();
+        }
         let observed = runner.run(&script);
         let opaque = !split(&script).opaque.is_empty();
         counts.strings += 1;

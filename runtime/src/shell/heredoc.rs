@@ -16,6 +16,9 @@ impl Parser<'_> {
     pub(super) fn delimiter(&mut self, start: usize) -> Parse<(Vec<u8>, bool)> {
         let (mut text, mut quoted) = (Vec::new(), false);
         loop {
+            if self.continues() {
+                return self.opaque(start, Cause::HereDocument);
+            }
             match self.peek() {
                 Some(b'$' | b'`') => return self.opaque(start, Cause::HereDocument),
                 Some(quote @ (b'\'' | b'"')) => {

@@ -180,7 +180,13 @@ impl Parser<'_> {
             } else if timed(&command.words) {
                 // To bash `time` is a reserved word, and a command follows.
                 let reserved = super::compound::RESERVED.iter().any(|r| self.reserved(r));
-                if reserved || self.reserved("[[") || self.assignment()?.is_some() {
+                let option = self.peek() == Some(b'-');
+                let known = self.reserved("-p") || self.reserved("--");
+                if reserved
+                    || (option && !known)
+                    || self.reserved("[[")
+                    || self.assignment()?.is_some()
+                {
                     return self.opaque(here, Cause::Syntax);
                 }
             }
@@ -300,7 +306,12 @@ impl Parser<'_> {
             match byte {
                 b'<' | b'>' => {
                     self.bump();
+                    let before = self.script.commands.len();
                     self.substitution()?;
+                    if self.script.commands.len() == before {
+                        // No word at all to some versions of bash.
+                        return self.opaque(start, Cause::Syntax);
+                    }
                     b.unknown(true);
                 }
                 b'\'' => self.single(&mut b)?,
