@@ -396,7 +396,10 @@ impl Parser<'_> {
             // What is joined may still be part of the name.
             return self.opaque(self.at, Cause::Expansion);
         }
-        if length == 0 && first && next.is_none_or(|c| c == b'/' || is_meta(c)) {
+        let substitutes = matches!(next, Some(b'<' | b'>'))
+            && self.raw(length.saturating_add(1)).is_some_and(|c| c == b'(' || c == b'\\');
+        let ends = next.is_none_or(|c| c == b'/' || is_meta(c)) && !substitutes;
+        if length == 0 && first && ends {
             b.part(Part::Home);
         } else {
             // Somebody's home, the working directory, or the text itself.
@@ -540,7 +543,8 @@ impl Parser<'_> {
         let digits = known.strip_suffix(b"-").unwrap_or(known);
         let kind = if digits.iter().all(u8::is_ascii_digit) {
             Redirect::Free
-        } else if output {
+        } else if output && known.iter().all(|&b| is_name(b) || b"/.-+,@%:".contains(&b)) {
+            // bash expands the name twice.
             Redirect::Write
         } else {
             return self.opaque(start, Cause::Descriptor);

@@ -355,4 +355,10 @@ pub const MORE_CASES: &[(&str, &str)] = &[
     ("t <()", "!Syntax"),
     ("t <( #c\n)", "!Syntax"),
     ("t <(>f)", ">f ; t ?"),
+    ("a >&'\"'F", "!Descriptor"),
+    ("a >&'$(rm)'", "!Descriptor"),
+    ("a >&'x y'", "!Descriptor"),
+    ("a >&./f", "a >./f"),
+    ("b ~<(c)", "c ; b ?"),
+    ("b ~\\\n<(c)", "!Expansion"),
 ];
