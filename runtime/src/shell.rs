@@ -17,6 +17,7 @@
 //! follows is still searched for commands that are denied; nothing is allowed
 //! on the strength of that. Cost: linear in the string.
 
+mod builtins;
 mod compound;
 mod expand;
 mod heredoc;
@@ -184,6 +185,8 @@ pub enum Cause {
     Coprocess,
     /// A backslash at the very end.
     Backslash,
+    /// A builtin that may run what is in its arguments.
+    Builtin,
 }
 
 impl Cause {
@@ -205,6 +208,7 @@ impl Cause {
             Cause::Descriptor => "a descriptor that is not known",
             Cause::Coprocess => "a coprocess",
             Cause::Backslash => "a backslash at the end",
+            Cause::Builtin => "a builtin that may run what is in its arguments",
         }
     }
 }
@@ -440,8 +444,13 @@ impl<'s> Parser<'s> {
         loop {
             self.blanks();
             while self.reserved("!") {
+                let start = self.at;
                 self.peek();
                 self.bump();
+                if self.peek() == Some(b'(') {
+                    // A pattern, where bash has those switched on.
+                    return self.opaque(start, Cause::Syntax);
+                }
                 self.blanks();
             }
             self.command()?;

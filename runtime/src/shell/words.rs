@@ -215,8 +215,9 @@ impl Parser<'_> {
         if command.words.first().and_then(Word::known) == Some(b"[[") {
             self.conditional(&command, literal)?;
         }
+        let opaque = super::builtins::evaluates(&command.words);
         self.script.commands.push(command);
-        Ok(())
+        if opaque { self.opaque(start, Cause::Builtin) } else { Ok(()) }
     }
 
     /// `[[ … ]]` of plain words only, none of which is evaluated as a number.

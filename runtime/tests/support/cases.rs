@@ -171,7 +171,7 @@ pub const CASES: &[(&str, &str)] = &[
     ("((X=1))", "!Arithmetic"),
     ("( (a) )", "a"),
     ("((a); b)", "!Arithmetic"),
-    ("let x=1", "let x=1"),
+    ("let x=1", "!Builtin"),
     ("echo $((a);(b))", "!Arithmetic"),
     ("for ((i=0;i<1;i++)); do a; done", "!Arithmetic"),
     ("echo $(a)", "a ; echo *"),

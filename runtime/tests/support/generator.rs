@@ -33,7 +33,8 @@ pub const STUBS: [&str; 45] = [
     "a[", "a[0]", "{a,b}", "x", "p1", "-n",
 ];
 
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 34] = [
+    "a", "b", "c", "d", "e", "rm", "read", "printf -v", "test -v", "[ -n", "export", "declare",
     "a", "b", "c", "d", "e", "f", "g", "h", "echo0", "rm", "curl", "git", "cat0", "echo", ":",
     "true", "printf", "test x", "a", "b", "c", "set -- p 'q r'",
 ];
@@ -44,7 +45,8 @@ const PLAIN: [&str; 40] = [
     "-n", "=", "a[0]", "\u{e9}", "^", "%", "@", "+", "done", "time",
 ];
 
-const QUOTED: [&str; 22] = [
+const QUOTED: [&str; 25] = [
+    "'x[$(rm)]'", "\"x[\\$(rm)]\"", "'x[`rm`]=1'",
     "'a b'", "''", "\"\"", "'$(rm)'", "\"a b\"", "\"$X\"", "\"$@\"", "\"$*\"", "\\;", "\\$", "\\\"",
     "\\'", "\"\\$\"", "\"\\`\"", "$'a\\tb'", "$'x'", "$\"t\"", "\"'\"", "'\"'", "\"#\"", "'\n'",
     "\"a\nb\"",

@@ -1,0 +1,86 @@
+//! Builtins of bash that evaluate their arguments: a subscript in the name of a
+//! variable, `x[$(…)]`, runs commands even where it is quoted.
+
+use super::{Part, Word};
+
+/// Whether these words call a builtin that may run more than they say, or that
+/// changes how what follows is read.
+pub(super) fn evaluates(words: &[Word]) -> bool {
+    let mut words = words;
+    loop {
+        let Some((first, rest)) = words.split_first() else { return false };
+        match first.known() {
+            Some(b"command" | b"builtin" | b"time" | b"exec") => {
+                words = rest;
+                while words.first().and_then(Word::known).is_some_and(|w| w.starts_with(b"-")) {
+                    words = words.split_first().map_or(&[], |(_, rest)| rest);
+                }
+            }
+            Some(name) => return named(name, rest),
+            None => return false,
+        }
+    }
+}
+
+fn named(name: &[u8], rest: &[Word]) -> bool {
+    match name {
+        // Arithmetic; code in options; the reading of later lines.
+        b"let" | b"shopt" | b"compgen" | b"complete" | b"bind" | b"enable" | b"fc" => true,
+        b"alias" => rest.iter().any(|w| w.known().is_none_or(|k| k.contains(&b'='))),
+        b"read" | b"unset" | b"getopts" | b"wait" => !rest.iter().all(plain),
+        b"mapfile" | b"readarray" => {
+            !rest.iter().all(plain) || rest.iter().any(|w| option(w, b'C'))
+        }
+        b"declare" | b"typeset" | b"local" | b"readonly" | b"export" => {
+            let options = b"aAinuI";
+            !rest.iter().all(declares) || rest.iter().any(|w| options.iter().any(|&o| option(w, o)))
+        }
+        b"printf" => match rest.first().map(|w| w.parts.first()) {
+            Some(Some(Part::Known(format))) => {
+                let whole = rest.first().and_then(Word::known);
+                format.is_empty() && whole.is_none()
+                    || (format.starts_with(b"-") && whole != Some(b"--"))
+            }
+            Some(Some(_)) => true,
+            Some(None) | None => false,
+        },
+        b"test" | b"[" => {
+            let names = rest.iter().zip(rest.iter().skip(1));
+            let mut names = names.filter(|(w, _)| matches!(w.known(), Some(b"-v" | b"-R")));
+            let unknown = rest.iter().any(|w| w.known().is_none());
+            names.any(|(_, name)| !plain(name)) || (unknown && rest.iter().any(subscript))
+        }
+        _ => false,
+    }
+}
+
+/// Known, and without a subscript.
+fn plain(word: &Word) -> bool {
+    word.known().is_some_and(|k| !k.contains(&b'['))
+}
+
+/// An option word that has this letter.
+fn option(word: &Word, letter: u8) -> bool {
+    let known = word.known().filter(|k| k.starts_with(b"-") && !k.starts_with(b"--"));
+    known.is_some_and(|k| k.contains(&letter))
+}
+
+/// A name, or `name=` and any value.
+fn declares(word: &Word) -> bool {
+    match word.parts.first() {
+        Some(Part::Known(k)) => {
+            let name = k.split(|&b| b == b'=').next().unwrap_or(k);
+            !name.contains(&b'[') && (word.parts.len() == 1 || k.contains(&b'='))
+        }
+        _ => false,
+    }
+}
+
+/// Has a subscript with an expansion in it.
+fn subscript(word: &Word) -> bool {
+    word.parts.iter().any(|p| match p {
+        Part::Known(k) => k.contains(&b'[') && k.iter().any(|b| b"$`".contains(b)),
+        Part::Either(a, _) => a.contains(&b'['),
+        Part::Home | Part::Unknown { .. } => false,
+    })
+}
