@@ -203,12 +203,12 @@ fn complaint(script: &[u8], observed: &[Observed; 2]) -> Option<String> {
         return None;
     }
     // What these run is for whoever reads their words to find.
-    const RUNNERS: [&[u8]; 8] = [
-        b".", b"source", b"eval", b"exec", b"command", b"builtin", b"trap", b"alias",
-    ];
-    let runs_others = taken.commands.iter().any(|c| {
-        c.words.first().and_then(|w| w.known()).is_some_and(|k| RUNNERS.contains(&k))
-    });
+    const RUNNERS: [&[u8]; 8] =
+        [b".", b"source", b"eval", b"exec", b"command", b"builtin", b"trap", b"alias"];
+    let runs_others = taken
+        .commands
+        .iter()
+        .any(|c| c.words.first().and_then(|w| w.known()).is_some_and(|k| RUNNERS.contains(&k)));
     if runs_others {
         return None;
     }

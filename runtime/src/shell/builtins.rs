@@ -22,6 +22,28 @@ pub(super) fn evaluates(words: &[Word]) -> bool {
     }
 }
 
+/// Variables to which bash assigns the value of arithmetic, which may run
+/// commands, and one whose value it expands when it traces.
+pub(super) fn special(name: &[u8]) -> bool {
+    const NAMES: [&[u8]; 14] = [
+        b"RANDOM",
+        b"SRANDOM",
+        b"SECONDS",
+        b"OPTIND",
+        b"HISTCMD",
+        b"LINENO",
+        b"BASHPID",
+        b"EPOCHSECONDS",
+        b"EPOCHREALTIME",
+        b"UID",
+        b"EUID",
+        b"PPID",
+        b"PS4",
+        b"BASH_SUBSHELL",
+    ];
+    NAMES.contains(&name)
+}
+
 fn named(name: &[u8], rest: &[Word]) -> bool {
     match name {
         // Arithmetic; code in options; the reading of later lines.
@@ -54,9 +76,9 @@ fn named(name: &[u8], rest: &[Word]) -> bool {
     }
 }
 
-/// Known, and without a subscript.
+/// Known, without a subscript, and no variable of a special kind.
 fn plain(word: &Word) -> bool {
-    word.known().is_some_and(|k| !k.contains(&b'['))
+    word.known().is_some_and(|k| !k.contains(&b'[') && !special(k))
 }
 
 /// An option word that has this letter.
@@ -70,7 +92,9 @@ fn declares(word: &Word) -> bool {
     match word.parts.first() {
         Some(Part::Known(k)) => {
             let name = k.split(|&b| b == b'=').next().unwrap_or(k);
-            !name.contains(&b'[') && (word.parts.len() == 1 || k.contains(&b'='))
+            !name.contains(&b'[')
+                && !special(name.strip_suffix(b"+").unwrap_or(name))
+                && (word.parts.len() == 1 || k.contains(&b'='))
         }
         _ => false,
     }

@@ -126,6 +126,9 @@ impl Parser<'_> {
         else {
             return self.opaque(start, Cause::Syntax);
         };
+        if super::builtins::special(name) {
+            return self.opaque(start, Cause::Arithmetic);
+        }
         let entry = (name.to_vec(), self.span(at));
         self.script.variables.push(entry);
         self.newlines()?;

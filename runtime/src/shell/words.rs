@@ -36,10 +36,10 @@ impl Builder {
     pub(super) fn part(&mut self, part: Part) {
         if !self.rest_unknown {
             self.parts.push(part);
-        } else if matches!(part, Part::Unknown { quoted: false }) {
-            if let Some(last) = self.parts.last_mut() {
-                *last = part;
-            }
+        } else if matches!(part, Part::Unknown { quoted: false })
+            && let Some(last) = self.parts.last_mut()
+        {
+            *last = part;
         }
     }
 
@@ -270,6 +270,9 @@ impl Parser<'_> {
             Some(byte) if is_meta(byte) => Word::default(),
             Some(_) => self.word()?,
         };
+        if super::builtins::special(&name) {
+            return self.opaque(start, Cause::Arithmetic);
+        }
         Ok(Some(Assignment { name, value, span: self.span(start) }))
     }
 

@@ -396,4 +396,11 @@ pub const MORE_CASES: &[(&str, &str)] = &[
     ("wait", "wait"),
     ("compgen -W '$(rm)'", "!Builtin"),
     ("! (a)", "a"),
+    ("RANDOM='x[$(rm)]'", "!Arithmetic"),
+    ("OPTIND='x[$(rm)]' a", "!Arithmetic"),
+    ("for RANDOM in 'x[$(rm)]'; do a; done", "!Arithmetic"),
+    ("export RANDOM='x[$(rm)]'", "!Builtin"),
+    ("read SRANDOM < f", "!Builtin"),
+    ("PS4='$(rm)'; set -x; a", "!Arithmetic"),
+    ("RANDOMS=1 a", "RANDOMS:=1 a"),
 ];
