@@ -42,6 +42,9 @@ impl Parser<'_> {
                     while self.peek().is_some_and(is_name) {
                         self.bump();
                     }
+                    if self.peek().is_some_and(|c| !c.is_ascii()) {
+                        return self.opaque(start, Cause::Expansion);
+                    }
                 }
                 b.unknown(quoted);
                 Ok(())
@@ -51,6 +54,8 @@ impl Parser<'_> {
                 b.unknown_many(quoted, quoted && byte == b'@');
                 Ok(())
             }
+            // Whether that is a letter of a name is for the locale to say.
+            Some(byte) if !byte.is_ascii() => self.opaque(start, Cause::Expansion),
             _ => {
                 b.byte(b'$');
                 Ok(())

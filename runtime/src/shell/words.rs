@@ -239,11 +239,19 @@ impl Parser<'_> {
         let start = self.at;
         let mut name = Vec::new();
         while let Some(byte) = self.peek() {
-            if !(is_name_start(byte) || (!name.is_empty() && is_name(byte))) {
+            if !(is_name_start(byte) || !byte.is_ascii() || (!name.is_empty() && is_name(byte))) {
                 break;
             }
             name.push(byte);
             self.bump();
+        }
+        if !name.is_ascii() {
+            // Whether these are letters of a name is for the locale to say.
+            if matches!(self.peek(), Some(b'=' | b'+' | b'[')) {
+                return self.opaque(start, Cause::Syntax);
+            }
+            self.at = start;
+            return Ok(None);
         }
         let appends =
             !name.is_empty() && self.peek() == Some(b'+') && self.peek_second() == Some(b'=');
