@@ -35,15 +35,14 @@ impl Parser<'_> {
                 b.unknown_many(true, inner.is_many());
                 Ok(())
             }
-            Some(byte) if is_name(byte) => {
+            Some(byte) if is_name(byte) || !byte.is_ascii() => {
                 if byte.is_ascii_digit() {
                     self.bump();
                 } else {
-                    while self.peek().is_some_and(is_name) {
+                    // Whether bytes outside ASCII are letters is for the locale
+                    // to say: part of what is unknown in either case.
+                    while self.peek().is_some_and(|c| is_name(c) || !c.is_ascii()) {
                         self.bump();
-                    }
-                    if self.peek().is_some_and(|c| !c.is_ascii()) {
-                        return self.opaque(start, Cause::Expansion);
                     }
                 }
                 b.unknown(quoted);
@@ -54,8 +53,6 @@ impl Parser<'_> {
                 b.unknown_many(quoted, quoted && byte == b'@');
                 Ok(())
             }
-            // Whether that is a letter of a name is for the locale to say.
-            Some(byte) if !byte.is_ascii() => self.opaque(start, Cause::Expansion),
             _ => {
                 b.byte(b'$');
                 Ok(())
