@@ -48,6 +48,8 @@ fn named(name: &[u8], rest: &[Word]) -> bool {
     match name {
         // Arithmetic; code in options; the reading of later lines.
         b"let" | b"shopt" | b"compgen" | b"complete" | b"bind" | b"enable" | b"fc" => true,
+        b"set" => switches(rest),
+        b"hash" => rest.iter().any(|w| w.known().is_none() || option(w, b'p')),
         b"alias" => rest.iter().any(|w| w.known().is_none_or(|k| k.contains(&b'='))),
         b"read" | b"unset" | b"getopts" | b"wait" => !rest.iter().all(plain),
         b"mapfile" | b"readarray" => {
@@ -79,6 +81,43 @@ fn named(name: &[u8], rest: &[Word]) -> bool {
 /// Known, without a subscript, and no variable of a special kind.
 fn plain(word: &Word) -> bool {
     word.known().is_some_and(|k| !k.contains(&b'[') && !special(k))
+}
+
+/// Whether `set` may switch on more than how errors, traces and patterns are
+/// dealt with: history is expanded in later lines, `-k` takes words away.
+fn switches(rest: &[Word]) -> bool {
+    const NAMES: [&[u8]; 8] = [
+        b"pipefail",
+        b"errexit",
+        b"nounset",
+        b"xtrace",
+        b"verbose",
+        b"noglob",
+        b"noclobber",
+        b"allexport",
+    ];
+    let mut words = rest.iter();
+    while let Some(word) = words.next() {
+        match word.known() {
+            None => return true,
+            Some(b"--" | b"-") => return false,
+            Some([b'-' | b'+', letters @ ..]) => {
+                if letters.iter().any(|l| !b"euxvfCao".contains(l)) {
+                    return true;
+                }
+                let names = letters.iter().filter(|&&l| l == b'o').count();
+                for _ in 0..names {
+                    match words.next().map(Word::known) {
+                        Some(Some(name)) if NAMES.contains(&name) => {}
+                        None => {}
+                        _ => return true,
+                    }
+                }
+            }
+            Some(_) => return false,
+        }
+    }
+    false
 }
 
 /// An option word that has this letter.
