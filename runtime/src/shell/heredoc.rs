@@ -21,6 +21,10 @@ impl Parser<'_> {
             }
             match self.peek() {
                 Some(b'$' | b'`') => return self.opaque(start, Cause::HereDocument),
+                // To bash part of the delimiter.
+                Some(b'<' | b'>') if self.peek_second() == Some(b'(') => {
+                    return self.opaque(start, Cause::HereDocument);
+                }
                 Some(quote @ (b'\'' | b'"')) => {
                     quoted = true;
                     self.bump();

@@ -430,4 +430,8 @@ pub const MORE_CASES: &[(&str, &str)] = &[
     ("set", "set"),
     ("hash -r", "hash -r"),
     ("hash -p /tmp/x ls", "!Builtin"),
+    ("t<<2<(a)", "!HereDocument"),
+    ("cat <<'E'<(a)\nx\nE<(a)\nrm x", "!HereDocument"),
+    ("cat <<E>f\nE\nb", "cat & >f ; b"),
+    ("cat <<E <(a)\nx\nE\nb", "a ; cat ? & ; b"),
 ];
