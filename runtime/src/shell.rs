@@ -8,6 +8,12 @@
 //! bash read a string differently, what is reported covers both, or it is
 //! opaque.
 //!
+//! Some builtins of bash run what their arguments say although no syntax shows
+//! it (`test -v 'x[$(…)]'`), or change how later lines are read (`set -H`);
+//! those are opaque too. What is left to whoever reads the commands: programs
+//! and builtins that run their arguments (`eval`, `.`, `trap`, `command`), and
+//! command words that are not known.
+//!
 //! A word is a row of parts. What is written out is known; a parameter, a
 //! substitution, a glob stands for every value it could have. The commands
 //! inside substitutions are reported like any others.

@@ -202,13 +202,22 @@ fn complaint(script: &[u8], observed: &[Observed; 2]) -> Option<String> {
     if !taken.opaque.is_empty() {
         return None;
     }
-    // What these run is for whoever reads their words to find.
-    const RUNNERS: [&[u8]; 8] =
-        [b".", b"source", b"eval", b"exec", b"command", b"builtin", b"trap", b"alias"];
-    let runs_others = taken
-        .commands
-        .iter()
-        .any(|c| c.words.first().and_then(|w| w.known()).is_some_and(|k| RUNNERS.contains(&k)));
+    // What these run is for whoever reads their words to find, and so is a
+    // command word that may turn out to be one of them.
+    const RUNNERS: [&str; 19] = [
+        ".", "source", "eval", "exec", "command", "builtin", "trap", "alias", "compgen", "bind",
+        "complete", "let", "printf", "test", "[", "read", "declare", "typeset", "shopt",
+    ];
+    let runs_others = taken.commands.iter().any(|c| {
+        let Some(first) = c.words.first() else { return false };
+        let may_be = |name: &&str| {
+            support::covers(core::slice::from_ref(first), &[name.as_bytes(), &[0]].concat())
+        };
+        match first.known() {
+            Some(known) => RUNNERS[..8].iter().any(|r| r.as_bytes() == known),
+            None => first.parts.len() > 1 && RUNNERS.iter().any(|r| may_be(&r)),
+        }
+    });
     if runs_others {
         return None;
     }
