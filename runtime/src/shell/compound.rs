@@ -79,6 +79,7 @@ impl Parser<'_> {
         let before = self.script.commands.len();
         let redirections = self.script.redirections.len();
         self.list(terminators)?;
+        self.document_is_last()?;
         self.leave();
         if self.script.commands.len() == before && self.script.redirections.len() == redirections {
             return self.opaque(start, Cause::Syntax);
@@ -125,6 +126,9 @@ impl Parser<'_> {
         else {
             return self.opaque(start, Cause::Syntax);
         };
+        if super::builtins::special(name) {
+            return self.opaque(start, Cause::Arithmetic);
+        }
         let entry = (name.to_vec(), self.span(at));
         self.script.variables.push(entry);
         self.newlines()?;
@@ -175,7 +179,8 @@ impl Parser<'_> {
             self.eat(b'(');
             loop {
                 self.blanks();
-                if self.peek().is_none_or(is_meta) {
+                // bash 5.2 writes `(esac)` out as `esac)` in a substitution.
+                if self.peek().is_none_or(is_meta) || self.reserved("esac") {
                     return self.opaque(start, Cause::Syntax);
                 }
                 let _: Word = self.word()?;

@@ -35,11 +35,13 @@ impl Parser<'_> {
                 b.unknown_many(true, inner.is_many());
                 Ok(())
             }
-            Some(byte) if is_name(byte) => {
+            Some(byte) if is_name(byte) || !byte.is_ascii() => {
                 if byte.is_ascii_digit() {
                     self.bump();
                 } else {
-                    while self.peek().is_some_and(is_name) {
+                    // Whether bytes outside ASCII are letters is for the locale
+                    // to say: part of what is unknown in either case.
+                    while self.peek().is_some_and(|c| is_name(c) || !c.is_ascii()) {
                         self.bump();
                     }
                 }
@@ -66,7 +68,9 @@ impl Parser<'_> {
         self.enter()?;
         let outer = core::mem::take(&mut self.pending);
         let line_starts = self.at;
+        self.substitutions = self.substitutions.saturating_add(1);
         self.list(&[])?;
+        self.substitutions = self.substitutions.saturating_sub(1);
         if !self.pending.is_empty() {
             return self.opaque(start, Cause::HereDocument);
         }

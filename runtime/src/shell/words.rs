@@ -180,17 +180,27 @@ impl Parser<'_> {
             } else if timed(&command.words) {
                 // To bash `time` is a reserved word, and a command follows.
                 let reserved = super::compound::RESERVED.iter().any(|r| self.reserved(r));
-                if reserved || self.reserved("[[") || self.assignment()?.is_some() {
+                let option = self.peek() == Some(b'-');
+                let known = self.reserved("-p") || self.reserved("--");
+                if reserved
+                    || (option && !known)
+                    || self.reserved("[[")
+                    || self.assignment()?.is_some()
+                {
                     return self.opaque(here, Cause::Syntax);
                 }
             }
             literal = self.reserved("]]");
+            let matching = self.reserved("=~");
             let word = self.word()?;
             if word.known().is_some_and(|k| k.starts_with(b"{") && k.ends_with(b"}"))
                 && matches!(self.peek(), Some(b'<' | b'>'))
             {
                 // `{name}>` is a descriptor to bash, a word to other shells.
                 return self.opaque(here, Cause::Descriptor);
+            }
+            if matching && command.words.first().and_then(Word::known) == Some(b"[[") {
+                return self.opaque(here, Cause::Conditional);
             }
             command.words.push(word);
         }
@@ -205,14 +215,15 @@ impl Parser<'_> {
         if command.words.first().and_then(Word::known) == Some(b"[[") {
             self.conditional(&command, literal)?;
         }
+        let opaque = super::builtins::evaluates(&command.words);
         self.script.commands.push(command);
-        Ok(())
+        if opaque { self.opaque(start, Cause::Builtin) } else { Ok(()) }
     }
 
     /// `[[ … ]]` of plain words only, none of which is evaluated as a number.
     fn conditional(&self, command: &Simple, literal: bool) -> Parse {
-        const EVALUATES: [&[u8]; 9] =
-            [b"-eq", b"-ne", b"-lt", b"-le", b"-gt", b"-ge", b"-v", b"-R", b"=~"];
+        const EVALUATES: [&[u8]; 8] =
+            [b"-eq", b"-ne", b"-lt", b"-le", b"-gt", b"-ge", b"-v", b"-R"];
         let closed = literal && command.words.last().and_then(Word::known) == Some(b"]]");
         let plain = command.words.iter().all(|w| w.known().is_none_or(|k| !EVALUATES.contains(&k)));
         let unknown_operator = command.words.iter().any(|w| w.may_vanish);
@@ -228,11 +239,19 @@ impl Parser<'_> {
         let start = self.at;
         let mut name = Vec::new();
         while let Some(byte) = self.peek() {
-            if !(is_name_start(byte) || (!name.is_empty() && is_name(byte))) {
+            if !(is_name_start(byte) || !byte.is_ascii() || (!name.is_empty() && is_name(byte))) {
                 break;
             }
             name.push(byte);
             self.bump();
+        }
+        if !name.is_ascii() {
+            // Whether these are letters of a name is for the locale to say.
+            if matches!(self.peek(), Some(b'=' | b'+' | b'[')) {
+                return self.opaque(start, Cause::Syntax);
+            }
+            self.at = start;
+            return Ok(None);
         }
         let appends =
             !name.is_empty() && self.peek() == Some(b'+') && self.peek_second() == Some(b'=');
@@ -255,9 +274,13 @@ impl Parser<'_> {
         }
         let value = match self.peek() {
             None => Word::default(),
+            Some(b'<' | b'>') if self.peek_second() == Some(b'(') => self.word()?,
             Some(byte) if is_meta(byte) => Word::default(),
             Some(_) => self.word()?,
         };
+        if super::builtins::special(&name) {
+            return self.opaque(start, Cause::Arithmetic);
+        }
         Ok(Some(Assignment { name, value, span: self.span(start) }))
     }
 
@@ -295,7 +318,12 @@ impl Parser<'_> {
             match byte {
                 b'<' | b'>' => {
                     self.bump();
+                    let before = self.script.commands.len();
                     self.substitution()?;
+                    if self.script.commands.len() == before {
+                        // No word at all to some versions of bash.
+                        return self.opaque(start, Cause::Syntax);
+                    }
                     b.unknown(true);
                 }
                 b'\'' => self.single(&mut b)?,
@@ -337,7 +365,7 @@ impl Parser<'_> {
                     }
                     b.braces_seen = true;
                 }
-                b'~' if at_tilde => self.tilde(&mut b),
+                b'~' if at_tilde => self.tilde(&mut b)?,
                 _ => {
                     self.bump();
                     b.byte(byte);
@@ -368,7 +396,7 @@ impl Parser<'_> {
         if plain { test(word) } else { rest.len() > MOST || test(near) }
     }
 
-    fn tilde(&mut self, b: &mut Builder) {
+    fn tilde(&mut self, b: &mut Builder) -> Parse {
         let first = b.is_empty();
         self.bump();
         let mut length = 0usize;
@@ -376,13 +404,21 @@ impl Parser<'_> {
             length = length.saturating_add(1);
         }
         let next = self.raw(length);
-        if length == 0 && first && next.is_none_or(|c| c == b'/' || is_meta(c)) {
+        if next == Some(b'\\') && self.raw(length.saturating_add(1)) == Some(b'\n') {
+            // What is joined may still be part of the name.
+            return self.opaque(self.at, Cause::Expansion);
+        }
+        let substitutes = matches!(next, Some(b'<' | b'>'))
+            && self.raw(length.saturating_add(1)).is_some_and(|c| c == b'(' || c == b'\\');
+        let ends = next.is_none_or(|c| c == b'/' || is_meta(c)) && !substitutes;
+        if length == 0 && first && ends {
             b.part(Part::Home);
         } else {
             // Somebody's home, the working directory, or the text itself.
             self.at = self.at.saturating_add(length);
             b.unknown(true);
         }
+        Ok(())
     }
 
     fn single(&mut self, b: &mut Builder) -> Parse {
@@ -519,7 +555,8 @@ impl Parser<'_> {
         let digits = known.strip_suffix(b"-").unwrap_or(known);
         let kind = if digits.iter().all(u8::is_ascii_digit) {
             Redirect::Free
-        } else if output {
+        } else if output && known.iter().all(|&b| is_name(b) || b"/.-+,@%:".contains(&b)) {
+            // bash expands the name twice.
             Redirect::Write
         } else {
             return self.opaque(start, Cause::Descriptor);

@@ -29,13 +29,75 @@ impl Random {
 pub const STUBS: [&str; 45] = [
     "a", "b", "c", "d", "e", "f", "g", "h", "echo0", "rm", "curl", "git", "cat0", "notfound",
     "time", "[[", "]]", "{", "}", "!", "if", "then", "else", "fi", "do", "done", "in", "esac",
-    "for", "case", "select", "function", "coproc", "a+=b", "x+=1", "{fd}", "{v}", "2", "10",
-    "a[", "a[0]", "{a,b}", "x", "p1", "-n",
+    "for", "case", "select", "function", "coproc", "a+=b", "x+=1", "{fd}", "{v}", "2", "10", "a[",
+    "a[0]", "{a,b}", "x", "p1", "-n",
 ];
 
-const COMMANDS: [&str; 22] = [
-    "a", "b", "c", "d", "e", "f", "g", "h", "echo0", "rm", "curl", "git", "cat0", "echo", ":",
-    "true", "printf", "test x", "a", "b", "c", "set -- p 'q r'",
+const COMMANDS: [&str; 64] = [
+    "a",
+    "b",
+    "c",
+    "d",
+    "e",
+    "f",
+    "g",
+    "h",
+    "echo0",
+    "rm",
+    "curl",
+    "git",
+    "cat0",
+    "echo",
+    ":",
+    "a",
+    "b",
+    "c",
+    "d",
+    "e",
+    "f",
+    "g",
+    "h",
+    "echo0",
+    "rm",
+    "curl",
+    "git",
+    "cat0",
+    "echo",
+    ":",
+    "a",
+    "b",
+    "c",
+    "d",
+    "e",
+    "rm",
+    "read",
+    "printf -v",
+    "test -v",
+    "[ -n",
+    "export",
+    "declare",
+    "a",
+    "b",
+    "c",
+    "d",
+    "e",
+    "f",
+    "g",
+    "h",
+    "echo0",
+    "rm",
+    "curl",
+    "git",
+    "cat0",
+    "echo",
+    ":",
+    "true",
+    "printf",
+    "test x",
+    "a",
+    "b",
+    "c",
+    "set -- p 'q r'",
 ];
 
 const PLAIN: [&str; 40] = [
@@ -44,9 +106,31 @@ const PLAIN: [&str; 40] = [
     "-n", "=", "a[0]", "\u{e9}", "^", "%", "@", "+", "done", "time",
 ];
 
-const QUOTED: [&str; 22] = [
-    "'a b'", "''", "\"\"", "'$(rm)'", "\"a b\"", "\"$X\"", "\"$@\"", "\"$*\"", "\\;", "\\$", "\\\"",
-    "\\'", "\"\\$\"", "\"\\`\"", "$'a\\tb'", "$'x'", "$\"t\"", "\"'\"", "'\"'", "\"#\"", "'\n'",
+const QUOTED: [&str; 25] = [
+    "'x[$(rm)]'",
+    "\"x[\\$(rm)]\"",
+    "'x[`rm`]=1'",
+    "'a b'",
+    "''",
+    "\"\"",
+    "'$(rm)'",
+    "\"a b\"",
+    "\"$X\"",
+    "\"$@\"",
+    "\"$*\"",
+    "\\;",
+    "\\$",
+    "\\\"",
+    "\\'",
+    "\"\\$\"",
+    "\"\\`\"",
+    "$'a\\tb'",
+    "$'x'",
+    "$\"t\"",
+    "\"'\"",
+    "'\"'",
+    "\"#\"",
+    "'\n'",
     "\"a\nb\"",
 ];
 
@@ -58,7 +142,8 @@ const PARAMETERS: [&str; 22] = [
 const SPACES: [&str; 12] =
     [" ", " ", " ", " ", " ", " ", "  ", "\t", " \\\n", "\\\n ", " \\\n ", " "];
 
-const ENDS: [&str; 12] = [";", ";", "\n", "\n", " && ", " || ", " & ", "; ", "\n\n", ";\n", " #c\n", "&"];
+const ENDS: [&str; 12] =
+    [";", ";", "\n", "\n", " && ", " || ", " & ", "; ", "\n\n", ";\n", " #c\n", "&"];
 
 /// A grammar of scripts.
 pub struct Generator {
@@ -133,6 +218,20 @@ impl Generator {
         }
         if !self.pending.is_empty() || self.random.one_in(8) {
             self.newline();
+        }
+        if self.random.one_in(5) {
+            // Shells read what is inside a substitution in ways of their own.
+            let around = [
+                ("c $(", ")"),
+                ("c \"$(", ")\" x"),
+                ("c <(", ") x"),
+                ("$(echo $(", "))"),
+                ("c <<E\n$(", ")\nE\n"),
+                ("c ${X+$(", ")} x"),
+                ("for x in $(", "); do c; done"),
+            ];
+            let (open, close) = around[self.random.below(around.len())];
+            return [open.as_bytes(), &self.out, close.as_bytes()].concat();
         }
         self.out.clone()
     }
@@ -246,7 +345,16 @@ impl Generator {
                 self.put(" ]]");
             }
             24 => {
-                self.choose(&["#c\n", "\\\n", "x=1 ", "x=$(rm) ", "X=\"$X\" ", "a+=1 ", "x=~ "]);
+                self.choose(&[
+                    "#c\n",
+                    "\\\n",
+                    "x=1 ",
+                    "x=$(rm) ",
+                    "X=\"$X\" ",
+                    "a+=1 ",
+                    "x=~ ",
+                    "RANDOM='x[$(rm)]' ",
+                ]);
                 self.simple(depth);
             }
             _ => {
@@ -352,10 +460,61 @@ impl Generator {
     /// swapped, put in.
     pub fn damage(&mut self, script: &[u8], other: &[u8]) -> Vec<u8> {
         const TOKENS: [&str; 56] = [
-            "$(", ")", "`", "'", "\"", "\\", "\\\n", "\n", ";", "&", "|", "&&", "<<E", "\nE\n", "{ ",
-            "; }", "(", "#", " #", "${", "}", "$", "[", "]", "{a,", "case x in ", "esac", ";;", "a)",
-            "$'", "=", "a=", "a[", "&>q8 ", ">&", "<(", ">q9 ", "<", "~", "!", "time ", "[[ ", " ]]",
-            "do ", "then ", "fi", "$((", "))", "\u{1}", "\u{7f}", "\r", "\t", "\"$@\"", "${X-", "in ",
+            "$(",
+            ")",
+            "`",
+            "'",
+            "\"",
+            "\\",
+            "\\\n",
+            "\n",
+            ";",
+            "&",
+            "|",
+            "&&",
+            "<<E",
+            "\nE\n",
+            "{ ",
+            "; }",
+            "(",
+            "#",
+            " #",
+            "${",
+            "}",
+            "$",
+            "[",
+            "]",
+            "{a,",
+            "case x in ",
+            "esac",
+            ";;",
+            "a)",
+            "$'",
+            "=",
+            "a=",
+            "a[",
+            "&>q8 ",
+            ">&",
+            "<(",
+            ">q9 ",
+            "<",
+            "~",
+            "!",
+            "time ",
+            "[[ ",
+            " ]]",
+            "do ",
+            "then ",
+            "fi",
+            "$((",
+            "))",
+            "\u{1}",
+            "\u{7f}",
+            "\r",
+            "\t",
+            "\"$@\"",
+            "${X-",
+            "in ",
             "-",
         ];
         let mut bytes = script.to_vec();

@@ -6,6 +6,12 @@ use mero_runtime::shell::{Part, Redirect, Redirection, Script, Word, split};
 
 pub mod cases;
 pub mod generator;
+pub mod more_cases;
+
+/// Every literal case.
+pub fn literal() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    cases::CASES.iter().chain(more_cases::MORE_CASES)
+}
 
 /// A script in one line: commands joined by ` ; `, `?` and `*` for what is not
 /// known, `~` for the home directory, `(a|b)` for what shells disagree about.

@@ -74,6 +74,11 @@ static int original(const char *name) {
     return 0;
 }
 
+static void limit(int what, rlim_t most) {
+    struct rlimit value = {most, most};
+    setrlimit(what, &value);
+}
+
 static char report[MOST];
 static char files[1 << 16];
 
@@ -105,7 +110,7 @@ static void run(const char *path, const char *name, char *script, int errors) {
         clock_gettime(CLOCK_MONOTONIC, &now);
         long spent = (now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000;
         struct pollfd waiting = {ends[0], POLLIN, 0};
-        if (spent > 2000 || used > MOST / 64 ||
+        if (spent > 2000 || used > 4096 ||
             poll(&waiting, 1, (int)(2001 - spent)) <= 0) {
             killed = 1;
             break;
@@ -143,11 +148,6 @@ static void run(const char *path, const char *name, char *script, int errors) {
     put(report, used);
     put32((uint32_t)listed);
     put(files, listed);
-}
-
-static void limit(int what, rlim_t most) {
-    struct rlimit value = {most, most};
-    setrlimit(what, &value);
 }
 
 int main(int argc, char **argv) {
