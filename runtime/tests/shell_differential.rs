@@ -215,7 +215,7 @@ fn complaint(script: &[u8], observed: &[Observed; 2]) -> Option<String> {
         };
         match first.known() {
             Some(known) => RUNNERS[..8].iter().any(|r| r.as_bytes() == known),
-            None => first.parts.len() > 1 && RUNNERS.iter().any(|r| may_be(&r)),
+            None => first.parts.len() > 1 && RUNNERS.iter().any(may_be),
         }
     });
     if runs_others {
