@@ -349,7 +349,7 @@ fn real_shells_run_nothing_else() {
         println!("skipped: needs bash, dash, cc, and an unprivileged user");
         return;
     };
-    let strings = setting("MERO_DIFF_STRINGS", 3000);
+    let strings = setting("MERO_DIFF_STRINGS", 2500);
     let seed = setting("MERO_DIFF_SEED", 1) as u64;
     let workers = std::thread::available_parallelism().map_or(1, usize::from).min(16);
     let begin = std::time::Instant::now();
