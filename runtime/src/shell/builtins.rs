@@ -65,6 +65,7 @@ fn named(name: &[u8], rest: &[Word]) -> bool {
                 format.is_empty() && whole.is_none()
                     || (format.starts_with(b"-") && whole != Some(b"--"))
             }
+            Some(Some(Part::Either(format, _))) => format.is_empty() || format.starts_with(b"-"),
             Some(Some(_)) => true,
             Some(None) | None => false,
         },

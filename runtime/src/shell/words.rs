@@ -239,7 +239,8 @@ impl Parser<'_> {
         let start = self.at;
         let mut name = Vec::new();
         while let Some(byte) = self.peek() {
-            if !(is_name_start(byte) || !byte.is_ascii() || (!name.is_empty() && is_name(byte))) {
+            let starts = is_name_start(byte) || !byte.is_ascii();
+            if !starts && (name.is_empty() || !is_name(byte)) {
                 break;
             }
             name.push(byte);
@@ -354,9 +355,10 @@ impl Parser<'_> {
                 }
                 b'{' => {
                     self.bump();
+                    // A continuation may stand between the dots.
+                    let two = |w: &[u8]| w == b".." || w == b"\\\n";
                     let expands = |rest: &[u8]| {
-                        rest.contains(&b'}')
-                            && (rest.contains(&b',') || rest.windows(2).any(|w| w == b".."))
+                        rest.contains(&b'}') && (rest.contains(&b',') || rest.windows(2).any(two))
                     };
                     if !b.braces_seen && self.rest_of_word_has(expands) {
                         b.open_ended();

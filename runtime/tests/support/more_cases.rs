@@ -434,4 +434,12 @@ pub const MORE_CASES: &[(&str, &str)] = &[
     ("cat <<'E'<(a)\nx\nE<(a)\nrm x", "!HereDocument"),
     ("cat <<E>f\nE\nb", "cat & >f ; b"),
     ("cat <<E <(a)\nx\nE\nb", "a ; cat ? & ; b"),
+    ("printf $'a\\n'", "printf (a\\n|$a\\\\n)"),
+    ("printf $'-v' 'x[$(rm)]'", "!Builtin"),
+    ("l\"$@\"et 'x[$(m)]'", "l*et x[$\\(m\\)]"),
+    ("{1.\\\n.3}", "*"),
+    ("a {1\\\n..3}", "a *"),
+    ("a {1..\\\n3}", "a *"),
+    ("a {}\\\n", "a *"),
+    ("a {b\\\n,c}", "a *"),
 ];
