@@ -121,7 +121,11 @@ fn decide(c: &mut Criterion) {
     let pipeline = "git status && npm run build 2>&1 | tail -20";
     let script = "git log --oneline -5 && tool1 run --flag1 'a b' > out.txt\n".repeat(170);
     let unknown = "git log \"$a\" $b \"$(git status)\" *.rs ${c}";
-    for (name, text) in [("pipeline", pipeline), ("script of 10 KB", script.as_str()), ("five unknown words", unknown)] {
+    for (name, text) in [
+        ("pipeline", pipeline),
+        ("script of 10 KB", script.as_str()),
+        ("five unknown words", unknown),
+    ] {
         let mut group = c.benchmark_group("command string");
         group.throughput(Throughput::Bytes(text.len() as u64));
         group.bench_function(BenchmarkId::new("split", name), |b| {

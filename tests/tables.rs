@@ -1,6 +1,7 @@
 //! Tables that are cut, damaged, forged or from elsewhere: a clear error, or a
 //! table that answers every request. Never a panic, an overflow or a hang.
 #![allow(
+    clippy::disallowed_methods,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,

@@ -6,6 +6,7 @@
 //! `setpriv`, and refuses where it cannot unless `MERO_DIFF_AS_ROOT=1`.
 
 #![allow(
+    clippy::disallowed_methods,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,

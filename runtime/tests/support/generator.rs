@@ -33,49 +33,7 @@ pub const STUBS: [&str; 45] = [
     "a[0]", "{a,b}", "x", "p1", "-n",
 ];
 
-const COMMANDS: [&str; 64] = [
-    "a",
-    "b",
-    "c",
-    "d",
-    "e",
-    "f",
-    "g",
-    "h",
-    "echo0",
-    "rm",
-    "curl",
-    "git",
-    "cat0",
-    "echo",
-    ":",
-    "a",
-    "b",
-    "c",
-    "d",
-    "e",
-    "f",
-    "g",
-    "h",
-    "echo0",
-    "rm",
-    "curl",
-    "git",
-    "cat0",
-    "echo",
-    ":",
-    "a",
-    "b",
-    "c",
-    "d",
-    "e",
-    "rm",
-    "read",
-    "printf -v",
-    "test -v",
-    "[ -n",
-    "export",
-    "declare",
+const COMMANDS: [&str; 22] = [
     "a",
     "b",
     "c",
@@ -106,32 +64,10 @@ const PLAIN: [&str; 40] = [
     "-n", "=", "a[0]", "\u{e9}", "^", "%", "@", "+", "done", "time",
 ];
 
-const QUOTED: [&str; 25] = [
-    "'x[$(rm)]'",
-    "\"x[\\$(rm)]\"",
-    "'x[`rm`]=1'",
-    "'a b'",
-    "''",
-    "\"\"",
-    "'$(rm)'",
-    "\"a b\"",
-    "\"$X\"",
-    "\"$@\"",
-    "\"$*\"",
-    "\\;",
-    "\\$",
-    "\\\"",
-    "\\'",
-    "\"\\$\"",
-    "\"\\`\"",
-    "$'a\\tb'",
-    "$'x'",
-    "$\"t\"",
-    "\"'\"",
-    "'\"'",
-    "\"#\"",
-    "'\n'",
-    "\"a\nb\"",
+const QUOTED: [&str; 22] = [
+    "'a b'", "''", "\"\"", "'$(rm)'", "\"a b\"", "\"$X\"", "\"$@\"", "\"$*\"", "\\;", "\\$",
+    "\\\"", "\\'", "\"\\$\"", "\"\\`\"", "$'a\\tb'", "$'x'", "$\"t\"", "\"'\"", "'\"'", "\"#\"",
+    "'\n'", "\"a\nb\"",
 ];
 
 const PARAMETERS: [&str; 22] = [
@@ -218,20 +154,6 @@ impl Generator {
         }
         if !self.pending.is_empty() || self.random.one_in(8) {
             self.newline();
-        }
-        if self.random.one_in(5) {
-            // Shells read what is inside a substitution in ways of their own.
-            let around = [
-                ("c $(", ")"),
-                ("c \"$(", ")\" x"),
-                ("c <(", ") x"),
-                ("$(echo $(", "))"),
-                ("c <<E\n$(", ")\nE\n"),
-                ("c ${X+$(", ")} x"),
-                ("for x in $(", "); do c; done"),
-            ];
-            let (open, close) = around[self.random.below(around.len())];
-            return [open.as_bytes(), &self.out, close.as_bytes()].concat();
         }
         self.out.clone()
     }
@@ -345,16 +267,7 @@ impl Generator {
                 self.put(" ]]");
             }
             24 => {
-                self.choose(&[
-                    "#c\n",
-                    "\\\n",
-                    "x=1 ",
-                    "x=$(rm) ",
-                    "X=\"$X\" ",
-                    "a+=1 ",
-                    "x=~ ",
-                    "RANDOM='x[$(rm)]' ",
-                ]);
+                self.choose(&["#c\n", "\\\n", "x=1 ", "x=$(rm) ", "X=\"$X\" ", "a+=1 ", "x=~ "]);
                 self.simple(depth);
             }
             _ => {

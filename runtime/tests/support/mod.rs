@@ -1,6 +1,15 @@
 //! What the tests of the splitter share: scripts written as text, and whether
 //! an argument vector is among those a command may have.
-#![allow(dead_code, unreachable_pub)]
+#![allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects
+)]
 
 use mero_runtime::shell::{Part, Redirect, Redirection, Script, Word, split};
 
