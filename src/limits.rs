@@ -11,9 +11,15 @@ pub const MAX_NESTING: usize = 64;
 pub const MAX_SYNTAX_ERRORS: usize = 40;
 /// Files in one compilation, imports included.
 pub const MAX_FILES: usize = 1_000;
+/// Profiles that use one another in a row.
+pub const MAX_PROFILE_DEPTH: usize = 64;
+/// Text of all profiles together, each counted wherever it is used.
+pub const MAX_SPLICED_BYTES: usize = 32 << 20;
 /// Longest single pattern in bytes.
 pub const MAX_PATTERN_BYTES: usize = 4_096;
 /// States one pattern may need.
 pub const MAX_PATTERN_STATES: usize = 20_000;
+/// States that all patterns of a policy may need, each by itself.
+pub const MAX_ALL_STATES: usize = 4_000_000;
 /// States a product of patterns may reach before they stay separate automata.
 pub const MAX_PRODUCT_STATES: usize = 60_000;

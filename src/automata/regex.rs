@@ -50,6 +50,11 @@ impl Search {
         self.dfa.classes().sets()
     }
 
+    /// How many states it has over classes of its own.
+    pub fn states(&self) -> usize {
+        self.dfa.states()
+    }
+
     /// The texts in which there is a match, as a minimal automaton.
     ///
     /// # Errors

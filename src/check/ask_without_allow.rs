@@ -21,13 +21,11 @@ pub(super) fn check(policy: &Policy) -> Vec<Diagnostic> {
             let entry = unmet.entry(ask.span).or_insert((ask, missing));
             entry.1 &= missing;
         };
-        settle(context.fields.ask, context_allows(context));
-        for (index, mount) in context.mounts.iter().enumerate() {
-            settle(mount.fields.ask, mount_allows(context, index));
-            for block in &mount.on {
-                let here = mount_allows(context, index);
-                settle(block.fields.ask, here);
-            }
+        let mounts = mount_allows(context);
+        settle(context.fields.ask, context_allows(context, &mounts));
+        for (mount, &here) in context.mounts.iter().zip(&mounts) {
+            settle(mount.fields.ask, here);
+            mount.on.iter().for_each(|block| settle(block.fields.ask, here));
         }
     }
     unmet
@@ -47,25 +45,32 @@ pub(super) fn check(policy: &Policy) -> Vec<Diagnostic> {
 }
 
 /// What is allowed anywhere that the context's own `ask` can reach.
-fn context_allows(context: &Context) -> Permission {
+fn context_allows(context: &Context, mounts: &[Permission]) -> Permission {
     let own = context.fields.allow.map_or(Permission::empty(), |s| s.set);
-    let tops = context.mounts.iter().enumerate().filter(|(_, m)| m.parent.is_none());
-    tops.filter(|(_, m)| m.fields.ask.is_none())
-        .fold(own, |all, (index, _)| all | mount_allows(context, index))
+    let tops = context.mounts.iter().zip(mounts).filter(|(m, _)| m.parent.is_none());
+    tops.filter(|(m, _)| m.fields.ask.is_none()).fold(own, |all, (_, allowed)| all | *allowed)
 }
 
-/// What is allowed in a mount, its blocks, and the mounts below that inherit
-/// its `ask`.
-fn mount_allows(context: &Context, index: usize) -> Permission {
-    let Some(mount) = context.mounts.get(index) else { return Permission::empty() };
-    let own = match (mount.fields.allow, mount.parent) {
-        (Some(s), _) => s.set,
-        (None, None) => context.fields.allow.map_or(Permission::empty(), |s| s.set),
-        (None, Some(_)) => Permission::empty(),
-    };
-    let blocks = mount.on.iter().filter_map(|b| b.fields.allow).fold(own, |all, s| all | s.set);
-    let children = context.mounts.iter().enumerate().filter(|(_, m)| m.parent == Some(index));
-    children
-        .filter(|(_, m)| m.fields.ask.is_none())
-        .fold(blocks, |all, (child, _)| all | mount_allows(context, child))
+/// For each mount, what is allowed in it, its blocks, and the mounts below that
+/// inherit its `ask`. Children stand behind their parents, so one pass from the
+/// end hands everything up.
+fn mount_allows(context: &Context) -> Vec<Permission> {
+    let mut allowed = vec![Permission::empty(); context.mounts.len()];
+    for (index, mount) in context.mounts.iter().enumerate().rev() {
+        let own = match (mount.fields.allow, mount.parent) {
+            (Some(s), _) => s.set,
+            (None, None) => context.fields.allow.map_or(Permission::empty(), |s| s.set),
+            (None, Some(_)) => Permission::empty(),
+        };
+        let blocks = mount.on.iter().filter_map(|b| b.fields.allow).map(|s| s.set);
+        let here = blocks.fold(own, |all, set| all | set);
+        let Some(slot) = allowed.get_mut(index) else { continue };
+        *slot |= here;
+        let all = *slot;
+        let inherits = mount.parent.filter(|_| mount.fields.ask.is_none());
+        if let Some(above) = inherits.and_then(|p| allowed.get_mut(p)) {
+            *above |= all;
+        }
+    }
+    allowed
 }

@@ -1,29 +1,31 @@
 //! `bad-pattern` and `hole-in-deny`: patterns that cannot be read, or that could
 //! match nothing.
 
-use crate::automata::{PatternError, argv, determinize, glob, nfa::Re, regex, text};
+use crate::automata::{Dfa, PatternError, argv, determinize, glob, nfa::Re, regex, text};
 use crate::diag::Diagnostic;
 use crate::diag::registry as codes;
 use crate::hir::Policy;
-use crate::limits::MAX_PATTERN_STATES;
+use crate::limits::{MAX_ALL_STATES, MAX_PATTERN_STATES};
 use crate::source::{SourceMap, Span, Spanned};
 use crate::syntax::ast::{Pattern, PatternKind};
 use mero_runtime::Effect;
+use std::collections::BTreeSet;
 
 pub(super) fn check(policy: &Policy) -> Vec<Diagnostic> {
-    let mut out = Out { sources: &policy.sources, list: Vec::new(), seen: Vec::new() };
+    let mut out =
+        Out { sources: &policy.sources, list: Vec::new(), seen: BTreeSet::new(), states: 0 };
     for context in &policy.contexts {
         out.hide(&context.hide);
         for mount in &context.mounts {
             out.hide(&mount.hide);
             for block in &mount.on {
                 for pattern in &block.patterns {
-                    if pattern.node.starts_with('!') {
+                    if !pattern.node.starts_with('!') {
+                        out.path(pattern);
+                    } else if out.is_new(pattern.span) {
                         let message = "a pattern of an `on` block cannot be negated";
                         let help = "write a second block after this one for what is to differ";
                         out.push(pattern.span, 0, message.into(), help.into());
-                    } else {
-                        out.path(pattern);
                     }
                 }
             }
@@ -35,9 +37,7 @@ pub(super) fn check(policy: &Policy) -> Vec<Diagnostic> {
             }
         }
         for rule in context.tools.iter().flat_map(|t| &t.rules) {
-            if let Err(error) = glob::name(&rule.pattern.node) {
-                out.error(rule.pattern.span, error);
-            }
+            out.tool(&rule.pattern.node, rule.pattern.span);
         }
     }
     for assert in &policy.asserts {
@@ -49,11 +49,7 @@ pub(super) fn check(policy: &Policy) -> Vec<Diagnostic> {
                 crate::hir::Action::Path(_) => {
                     out.path(&Spanned::new(pattern.text.clone(), pattern.span));
                 }
-                crate::hir::Action::Tool => {
-                    if let Err(error) = glob::name(&pattern.text) {
-                        out.error(pattern.span, error);
-                    }
-                }
+                crate::hir::Action::Tool => out.tool(&pattern.text, pattern.span),
                 crate::hir::Action::Permission(_) => {}
             }
         }
@@ -66,15 +62,30 @@ struct Out<'s> {
     list: Vec<Diagnostic>,
     /// Profiles are spliced into several contexts; their patterns are judged
     /// once.
-    seen: Vec<Span>,
+    seen: BTreeSet<Span>,
+    /// States that all patterns so far need by themselves.
+    states: usize,
 }
 
 impl Out<'_> {
-    fn push(&mut self, span: Span, offset: usize, message: String, help: String) {
-        if self.seen.contains(&span) {
-            return;
+    /// Whether a pattern is still to be judged; none is once all together are
+    /// too large.
+    fn is_new(&mut self, span: Span) -> bool {
+        self.states <= MAX_ALL_STATES && self.seen.insert(span)
+    }
+
+    /// Counts the states of a pattern, or of the attempt.
+    fn count(&mut self, span: Span, states: usize) {
+        self.states = self.states.saturating_add(states);
+        if self.states > MAX_ALL_STATES {
+            let message =
+                format!("the patterns up to this one need more than {MAX_ALL_STATES} states");
+            let help = "split the policy, or use fewer wildcards and repetitions";
+            self.list.push(Diagnostic::new(&codes::TOO_LARGE, span, message).help(help));
         }
-        self.seen.push(span);
+    }
+
+    fn push(&mut self, span: Span, offset: usize, message: String, help: String) {
         self.list.push(
             Diagnostic::new(&codes::BAD_PATTERN, inner(self.sources, span, offset), message)
                 .help(help),
@@ -86,7 +97,9 @@ impl Out<'_> {
     }
 
     fn too_large(&mut self, span: Span, re: &Re) {
-        if let Err(error) = determinize(re, &Re::classes([re]), MAX_PATTERN_STATES) {
+        let dfa = determinize(re, &Re::classes([re]), MAX_PATTERN_STATES);
+        self.count(span, dfa.as_ref().map_or(MAX_PATTERN_STATES, Dfa::states));
+        if let Err(error) = dfa {
             self.push(
                 span,
                 0,
@@ -102,30 +115,39 @@ impl Out<'_> {
     }
 
     fn path(&mut self, pattern: &Spanned<String>) {
+        if !self.is_new(pattern.span) {
+            return;
+        }
         match glob::gitignore(&pattern.node) {
             Ok(ignore) => self.too_large(pattern.span, &ignore.re),
             Err(error) => self.error(pattern.span, error),
         }
     }
 
+    fn tool(&mut self, pattern: &str, span: Span) {
+        if self.is_new(span) {
+            if let Err(error) = glob::name(pattern) {
+                self.error(span, error);
+            }
+        }
+    }
+
     fn command(&mut self, pattern: &Pattern, deny: bool, no_holes: bool) {
         let span = pattern.span;
+        if !self.is_new(span) {
+            return;
+        }
         match pattern.kind {
             PatternKind::Word => match argv::words(&pattern.text, deny && !no_holes) {
                 Ok(words) if words.holes.is_empty() => self.too_large(span, &words.re),
-                Ok(_) if deny => {
-                    if !self.seen.contains(&span) {
-                        self.seen.push(span);
-                        self.list.push(
-                            Diagnostic::new(
-                                &codes::HOLE_IN_DENY,
-                                span,
-                                "a path word says where a rule applies, and a `deny` rule applies everywhere",
-                            )
-                            .help("deny the command with `*` or `...` in its place, or deny the path in its mount"),
-                        );
-                    }
-                }
+                Ok(_) if deny => self.list.push(
+                    Diagnostic::new(
+                        &codes::HOLE_IN_DENY,
+                        span,
+                        "a path word says where a rule applies, and a `deny` rule applies everywhere",
+                    )
+                    .help("deny the command with `*` or `...` in its place, or deny the path in its mount"),
+                ),
                 Ok(_) if no_holes => self.push(
                     span,
                     0,
@@ -135,11 +157,13 @@ impl Out<'_> {
                 Ok(words) => self.too_large(span, &words.re),
                 Err(error) => self.error(span, error),
             },
-            PatternKind::Regex => {
-                if let Err(error) = regex::search(&pattern.text) {
+            PatternKind::Regex => match regex::search(&pattern.text) {
+                Ok(search) => self.count(span, search.states()),
+                Err(error) => {
+                    self.count(span, MAX_PATTERN_STATES);
                     self.error(span, error);
                 }
-            }
+            },
             PatternKind::Glob | PatternKind::Text => {
                 let read =
                     if pattern.kind == PatternKind::Glob { text::glob } else { text::literal };

@@ -7,12 +7,13 @@ use super::{
 };
 use crate::diag::registry as codes;
 use crate::diag::{Diagnostic, did_you_mean};
+use crate::limits::{MAX_PROFILE_DEPTH, MAX_SPLICED_BYTES};
 use crate::source::{Span, Spanned};
 use crate::syntax::ast::{
     self, CommandStatementKind, Item, ItemKind, Name, Statement, StatementKind, ToolRuleKind,
 };
 use mero_runtime::{Effect, Permission, Phase};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A value that a context may set once, and profiles may set for it.
 #[derive(Clone)]
@@ -89,6 +90,7 @@ struct Builder {
     has_tools: bool,
     hide: Vec<Spanned<String>>,
     grants: Vec<Spanned<String>>,
+    granted: HashSet<String>,
     phases: Option<(Vec<Phase>, Span)>,
     unconfined: Option<Span>,
     mounts: Vec<Mount>,
@@ -171,7 +173,7 @@ impl Resolver<'_, '_> {
                 StatementKind::Hide(patterns) => b.hide.extend(patterns.iter().cloned()),
                 StatementKind::Grants(keys) => {
                     for key in keys {
-                        if grant_key(scope, key) && !b.grants.iter().any(|g| g.node == key.node) {
+                        if grant_key(scope, key) && b.granted.insert(key.node.clone()) {
                             b.grants.push(key.clone());
                         }
                     }
@@ -240,6 +242,30 @@ impl Resolver<'_, '_> {
                 )
                 .label(definition.name, "defined here")
                 .help("remove one `use` of the circle"),
+            );
+            return;
+        }
+        if open.len() >= MAX_PROFILE_DEPTH {
+            self.scope.report(
+                Diagnostic::new(
+                    &codes::TOO_DEEP,
+                    name.span,
+                    format!("more than {MAX_PROFILE_DEPTH} profiles use one another in a row"),
+                )
+                .help("use them side by side: `use a, b, c`"),
+            );
+            return;
+        }
+        if !self.scope.splice(definition.item.span.range().len()) {
+            self.scope.report(
+                Diagnostic::new(
+                    &codes::TOO_LARGE,
+                    name.span,
+                    format!(
+                        "the profiles come to more than {MAX_SPLICED_BYTES} bytes, each counted wherever it is used"
+                    ),
+                )
+                .help("use each profile once, and fewer of them in one another"),
             );
             return;
         }

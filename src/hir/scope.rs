@@ -2,10 +2,11 @@
 
 use crate::diag::registry as codes;
 use crate::diag::{Diagnostic, did_you_mean};
+use crate::limits::MAX_SPLICED_BYTES;
 use crate::source::{FileId, Span};
 use crate::syntax::ast::{File, Item, ItemKind, Name, PermissionSet};
 use mero_runtime::Permission;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One file of a compilation, parsed.
@@ -58,6 +59,10 @@ pub(super) struct Definition<'a> {
 pub(super) struct Scope<'a> {
     pub(super) definitions: BTreeMap<(Kind, String), Definition<'a>>,
     used: RefCell<BTreeSet<(Kind, String)>>,
+    /// Named permission sets, worked out.
+    sets: RefCell<BTreeMap<String, Permission>>,
+    /// Bytes of profiles spliced in so far.
+    spliced: Cell<usize>,
     pub(super) diagnostics: RefCell<Vec<Diagnostic>>,
 }
 
@@ -69,6 +74,8 @@ impl<'a> Scope<'a> {
         let mut scope = Scope {
             definitions: BTreeMap::new(),
             used: RefCell::default(),
+            sets: RefCell::default(),
+            spliced: Cell::default(),
             diagnostics: RefCell::default(),
         };
         for unit in units {
@@ -181,16 +188,31 @@ impl<'a> Scope<'a> {
         self.used.borrow().contains(&(kind, name.to_owned()))
     }
 
-    /// Resolves a permission set.
+    /// Resolves a permission set. Sets that name sets are followed without
+    /// recursion, and each is worked out once in a compilation.
     pub(super) fn permissions(&self, set: &PermissionSet) -> Permission {
-        self.expand(set, &mut Vec::new())
-    }
-
-    fn expand(&self, set: &PermissionSet, open: &mut Vec<String>) -> Permission {
-        let mut out = Permission::empty();
-        for name in &set.names {
+        let mut open: BTreeSet<&str> = BTreeSet::new();
+        // The set itself, and the named sets that are being worked out.
+        let mut stack = vec![(None::<&str>, set.names.iter(), Permission::empty())];
+        while let Some((_, names, out)) = stack.last_mut() {
+            let Some(name) = names.next() else {
+                let Some((own, _, out)) = stack.pop() else { break };
+                if let Some(own) = own {
+                    open.remove(own);
+                    self.sets.borrow_mut().insert(own.to_owned(), out);
+                }
+                match stack.last_mut() {
+                    Some((_, _, above)) => *above |= out,
+                    None => return out,
+                }
+                continue;
+            };
             if SETS.contains(&name.node.as_str()) {
-                out |= Permission::parse(&name.node).unwrap_or_default();
+                *out |= Permission::parse(&name.node).unwrap_or_default();
+                continue;
+            }
+            if let Some(known) = self.sets.borrow().get(&name.node) {
+                *out |= *known;
                 continue;
             }
             let key = (Kind::Permission, name.node.clone());
@@ -199,7 +221,7 @@ impl<'a> Scope<'a> {
                 continue;
             };
             self.used.borrow_mut().insert(key);
-            if open.contains(&name.node) {
+            if open.contains(name.node.as_str()) {
                 self.report(
                     Diagnostic::new(
                         &codes::UNKNOWN_PERMISSION,
@@ -209,15 +231,20 @@ impl<'a> Scope<'a> {
                     .label(definition.name, "defined here")
                     .help("a named set can only be built from other sets"),
                 );
-                continue;
-            }
-            if let ItemKind::Permission { set, .. } = &definition.item.kind {
-                open.push(name.node.clone());
-                out |= self.expand(set, open);
-                open.pop();
+            } else if let ItemKind::Permission { set, .. } = &definition.item.kind {
+                open.insert(&name.node);
+                stack.push((Some(&name.node), set.names.iter(), Permission::empty()));
             }
         }
-        out
+        Permission::empty()
+    }
+
+    /// Counts the text of a profile that is spliced in; `false` once it comes to
+    /// more than is taken.
+    pub(super) fn splice(&self, bytes: usize) -> bool {
+        let spliced = self.spliced.get().saturating_add(bytes);
+        self.spliced.set(spliced);
+        spliced <= MAX_SPLICED_BYTES
     }
 
     fn unknown_permission(&self, name: &Name) {

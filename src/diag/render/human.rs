@@ -20,9 +20,13 @@ pub fn human(diagnostics: &[Diagnostic], sources: &SourceMap, color: bool) -> St
     let config = Config { tab_width: 4, chars: Chars::ascii(), ..Config::default() };
     let mut out = if color { Buffer::ansi() } else { Buffer::no_color() };
     for diagnostic in diagnostics {
+        if !excerpt_fits(diagnostic, sources) {
+            plain(&mut out, diagnostic, sources);
+            continue;
+        }
         let rich = rich(diagnostic, sources);
         if term::emit(&mut out, &config, &files, &rich).is_err() {
-            plain(&mut out, diagnostic);
+            plain(&mut out, diagnostic, sources);
         }
     }
     String::from_utf8_lossy(out.as_slice()).into_owned()
@@ -53,11 +57,41 @@ fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(shown).collect())
 }
 
-/// What is left where a finding points outside its sources.
-fn plain(out: &mut impl WriteColor, diagnostic: &Diagnostic) {
-    let Diagnostic { code, message, level, .. } = diagnostic;
+/// Longest line of which an excerpt is shown, in bytes.
+const MAX_LINE: usize = 2_000;
+
+/// Whether the lines that a finding points at, with their neighbours, are short
+/// enough to be shown.
+fn excerpt_fits(diagnostic: &Diagnostic, sources: &SourceMap) -> bool {
+    let spans = std::iter::once(&diagnostic.primary).chain(&diagnostic.labels).map(|l| l.span);
+    spans.into_iter().all(|span| {
+        let text = sources.get(span.file).map_or("", |f| &f.text);
+        let range = span.range();
+        let ends = [range.start.min(text.len()), range.end.min(text.len())];
+        ends.into_iter().all(|at| {
+            // Looked at in bytes, so that it costs no more than the limit.
+            let (before, after) = text.as_bytes().split_at_checked(at).unwrap_or((b"", b""));
+            let left = before.iter().rev().take(MAX_LINE).take_while(|b| **b != b'\n').count();
+            let right = after.iter().take(MAX_LINE).take_while(|b| **b != b'\n').count();
+            left.saturating_add(right) < MAX_LINE
+        })
+    })
+}
+
+/// A finding without an excerpt, where that would be too wide to be read or points
+/// outside its sources.
+fn plain(out: &mut impl WriteColor, diagnostic: &Diagnostic, sources: &SourceMap) {
+    let Diagnostic { code, message, level, primary, help, .. } = diagnostic;
+    let (severity, message) = (super::severity(*level), super::readable(message));
+    let name = sources.get(primary.span.file).map_or("<unknown>", |f| f.name.as_str());
+    let at = sources.position(primary.span);
     // A buffer in memory takes every write.
-    let _ = writeln!(out, "{}[{} {}]: {message}\n", super::severity(*level), code.id, code.name);
+    let _ = writeln!(out, "{severity}[{} {}]: {message}", code.id, code.name);
+    let _ = writeln!(out, "  --> {name}:{}:{} (a line too long to show)", at.line, at.column);
+    if let Some(help) = help {
+        let _ = writeln!(out, "  = help: {}", super::readable(help));
+    }
+    let _ = writeln!(out);
 }
 
 fn rich(d: &Diagnostic, sources: &SourceMap) -> Rich<usize> {
@@ -74,10 +108,10 @@ fn rich(d: &Diagnostic, sources: &SourceMap) -> Rich<usize> {
     if let Some(w) = &d.witness {
         notes.push(format!("for example {}", witness(w)));
     }
-    notes.extend(d.help.as_ref().map(|help| format!("help: {help}")));
+    notes.extend(d.help.as_ref().map(|help| format!("help: {}", super::readable(help))));
     Rich::new(severity)
         .with_code(format!("{} {}", d.code.id, d.code.name))
-        .with_message(&d.message)
+        .with_message(super::readable(&d.message))
         .with_labels(labels)
         .with_notes(notes)
 }
@@ -92,5 +126,5 @@ fn label(style: LabelStyle, span: Span, message: &str, sources: &SourceMap) -> L
     let len = sources.get(span.file).map_or(0, |f| f.text.len());
     let range = span.range();
     let range = range.start.min(len)..range.end.min(len);
-    Label::new(style, span.file.0 as usize, range).with_message(message)
+    Label::new(style, span.file.0 as usize, range).with_message(super::readable(message))
 }

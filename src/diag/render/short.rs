@@ -12,7 +12,7 @@ pub fn short(diagnostics: &[Diagnostic], sources: &SourceMap) -> String {
         let span = d.primary.span;
         let name = sources.get(span.file).map_or("<unknown>", |f| f.name.as_str());
         let at = sources.position(span);
-        let message = d.message.replace('\n', " ");
+        let message = super::readable(&d.message).replace('\n', " ");
         let level = super::severity(d.level);
         // Writing to a string does not fail.
         let _ =
