@@ -1,4 +1,5 @@
 //! What coding agents commonly run is taken apart, not opaque.
+#![allow(clippy::disallowed_methods, reason = "tests run programs and read clocks")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,5 +1,6 @@
 //! Command strings and what they are taken apart into; no string, however
 //! strange, stops the splitter or takes it long.
+#![allow(clippy::disallowed_methods, reason = "tests run programs and read clocks")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
