@@ -347,6 +347,9 @@ pub mod island {
     /// Bytes.
     pub const SIZE: usize = 7;
 
+    /// Automata that one island may have: their states stand in an array while a
+    /// path is walked.
+    pub const MAX_AUTOMATA: usize = 64;
     /// Hiding must be looked up at every directory, over all automata: a
     /// pattern of one may re-include what another hides.
     pub const LOCKSTEP: u8 = 1;

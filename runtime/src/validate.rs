@@ -20,10 +20,6 @@ use crate::format::{
 };
 use crate::table::{Record, Table};
 
-/// Automata that one island may have: their states stand in an array while a
-/// path is walked.
-pub(crate) const MAX_GROUPS: usize = 64;
-
 /// The digest that belongs into the header of these bytes.
 #[must_use]
 pub(crate) fn digest(bytes: &[u8]) -> [u8; 32] {
@@ -441,7 +437,10 @@ fn classes(table: &Table<'_>, r: Record<'_>) -> Check {
 
 fn islands(table: &Table<'_>, r: Record<'_>) -> Check {
     cells_of(table, r, island::AUTOMATA, path_cell::SIZE)?;
-    ensure(r.list(island::AUTOMATA).len() <= MAX_GROUPS, "more automata than are walked at once")?;
+    ensure(
+        r.list(island::AUTOMATA).len() <= island::MAX_AUTOMATA,
+        "more automata than are walked at once",
+    )?;
     ensure(r.u8(island::FLAGS) <= island::LOCKSTEP, "a flag that does not exist")
 }
 

@@ -9,7 +9,6 @@ use crate::automaton::Automaton;
 use crate::decision::{Decision, Kind, RuleId};
 use crate::format::{Section, island, path_cell};
 use crate::table::{Context, Record};
-use crate::validate::MAX_GROUPS;
 
 /// The last match of one field over the automata of an island.
 #[derive(Clone, Copy, Default)]
@@ -109,7 +108,7 @@ impl Context<'_> {
         automata: core::ops::Range<u32>,
         segments: impl Iterator<Item = &'p [u8]>,
     ) -> Walked {
-        let mut states = [0u32; MAX_GROUPS];
+        let mut states = [0u32; island::MAX_AUTOMATA];
         for (state, a) in states.iter_mut().zip(automata.clone()) {
             *state = self.table.automaton(a).start();
         }

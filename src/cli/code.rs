@@ -51,7 +51,9 @@ pub(super) fn std(name: Option<&str>) -> Outcome {
         out.push_str(text);
     } else {
         for (name, text) in library::STD {
-            let doc = text.lines().find_map(|l| l.strip_prefix("/// ")).unwrap_or("");
+            let doc = text.lines().filter_map(|l| l.strip_prefix("/// "));
+            let doc = doc.collect::<Vec<_>>().join(" ");
+            let doc = doc.split(['.', ':']).next().unwrap_or("");
             let _ = writeln!(out, "std::{name:<20} {doc}");
         }
     }

@@ -22,11 +22,8 @@ use crate::automata::{Dfa, Re, determinize, intersect, product_tree};
 use crate::hir::{Context, Host};
 use crate::limits::{MAX_PATTERN_STATES, MAX_PRODUCT_STATES};
 use crate::source::Span;
-use mero_runtime::format::path_cell;
+use mero_runtime::format::{island, path_cell};
 use std::collections::HashMap;
-
-/// Automata that one island may have; the runtime walks at most as many.
-const MAX_GROUPS: usize = 64;
 
 /// What one field gets from the patterns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -330,10 +327,13 @@ fn build(mut entries: Vec<Entry>, options: Options) -> Result<Option<Island>, Un
                 .map(|c| if c.hidden() { Cell { hide: c.hide, ..Cell::default() } } else { *c }),
         ];
     }
-    if groups.len() > MAX_GROUPS {
+    if groups.len() > island::MAX_AUTOMATA {
         return Err(Unfit {
             span,
-            message: format!("the patterns of one mount need more than {MAX_GROUPS} automata"),
+            message: format!(
+                "the patterns of one mount need more than {} automata",
+                island::MAX_AUTOMATA
+            ),
             help: "use fewer patterns with several wildcards each".into(),
         });
     }
