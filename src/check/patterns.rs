@@ -125,10 +125,10 @@ impl Out<'_> {
     }
 
     fn tool(&mut self, pattern: &str, span: Span) {
-        if self.is_new(span) {
-            if let Err(error) = glob::name(pattern) {
-                self.error(span, error);
-            }
+        if self.is_new(span)
+            && let Err(error) = glob::name(pattern)
+        {
+            self.error(span, error);
         }
     }
 
