@@ -118,6 +118,24 @@ fn decide(c: &mut Criterion) {
     c.bench_function("grant", |b| b.iter(|| context.holds(black_box("acme:widget"))));
     let argv: [&[u8]; 4] = [b"git", b"log", b"--oneline", b"-5"];
     c.bench_function("argv", |b| b.iter(|| context.argv(&session, black_box(&argv))));
+    let pipeline = "git status && npm run build 2>&1 | tail -20";
+    let script = "git log --oneline -5 && tool1 run --flag1 'a b' > out.txt\n".repeat(170);
+    let unknown = "git log \"$a\" $b \"$(git status)\" *.rs ${c}";
+    for (name, text) in [
+        ("pipeline", pipeline),
+        ("script of 10 KB", script.as_str()),
+        ("five unknown words", unknown),
+    ] {
+        let mut group = c.benchmark_group("command string");
+        group.throughput(Throughput::Bytes(text.len() as u64));
+        group.bench_function(BenchmarkId::new("split", name), |b| {
+            b.iter(|| mero_runtime::shell::split(black_box(text.as_bytes())).commands.len());
+        });
+        group.bench_function(BenchmarkId::new("decide", name), |b| {
+            b.iter(|| context.command(&session, black_box(text)));
+        });
+        group.finish();
+    }
     let mut load = c.benchmark_group("load");
     for rules in [10, 100, 1_000] {
         let compiled = compile(&policy(rules), Options::default()).unwrap();

@@ -12,6 +12,7 @@ mod eval;
 mod explain;
 mod init;
 mod inspect;
+mod parts;
 mod request;
 
 use crate::driver::{LoadError, System};
@@ -166,8 +167,10 @@ pub fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(failure) => {
+            // Findings in a policy are findings, whichever verb meets them.
+            let code = if matches!(failure, Failure::Broken) { FOUND } else { FAILED };
             report(failure, use_color(cli.color, std::io::stderr().is_terminal()));
-            ExitCode::from(FAILED)
+            ExitCode::from(code)
         }
     }
 }

@@ -1,4 +1,13 @@
 //! Compiler and checker for Mero policies.
+//!
+//! ```text
+//! .mero ──syntax──▶ tree ──hir──▶ policy ──table──▶ bytes of a table ──▶ mero-runtime
+//!                                   ├──check──▶ findings
+//!                                   └──oracle──▶ the decisions that are right
+//! ```
+//!
+//! [`driver::analyse`] goes from a file's name to a checked policy, [`table::compile`]
+//! from there to a table. `ARCHITECTURE.md` tells the whole story.
 #![forbid(unsafe_code)]
 
 pub mod automata;
@@ -13,3 +22,8 @@ pub mod oracle;
 pub mod source;
 pub mod syntax;
 pub mod table;
+
+/// The Rust blocks of the README, as doctests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -30,7 +30,7 @@ use std::ops::Range;
 /// What this compiler knows of editions.
 const EDITION: u32 = 1;
 
-#[allow(missing_docs, clippy::arithmetic_side_effects)] // generated code
+#[allow(missing_docs, clippy::arithmetic_side_effects, reason = "generated code")]
 mod grammar {
     /// The grammar's parser.
     #[derive(pest_derive::Parser)]

@@ -1,6 +1,7 @@
 //! Policies that are broken, huge or hostile: a clear diagnostic or a success,
 //! within seconds and a bounded memory. Never a panic, never a hang.
 #![allow(
+    clippy::disallowed_methods,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,

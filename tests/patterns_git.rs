@@ -1,6 +1,11 @@
 //! Ignore patterns against git itself, on random patterns, lists and paths.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects
+)]
 
 use meroc::automata::glob::{self, Shape, gitignore};
 use meroc::automata::{Dfa, Re, determinize};

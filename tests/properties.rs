@@ -1,5 +1,6 @@
 //! Random policies, random requests: every engine gives the oracle's answer.
 #![allow(
+    clippy::disallowed_methods,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,

@@ -4,6 +4,7 @@
 //! A block with `// file: NAME` lines is split into files there; the first one is
 //! the policy. `⟨U+XXXX⟩` stands for a character that cannot be seen.
 #![allow(
+    clippy::disallowed_methods,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,

@@ -20,6 +20,8 @@ pub struct Automaton<'a> {
     start: u32,
     absorbing: u32,
     classes: u32,
+    #[cfg(feature = "alloc")]
+    states: u32,
     wide: bool,
     displaced: bool,
     labels: usize,
@@ -50,6 +52,8 @@ impl<'a> Automaton<'a> {
             start: record.u32(automaton::START),
             absorbing: record.u32(automaton::ABSORBING),
             classes: u32::from(record.u16(automaton::CLASSES)),
+            #[cfg(feature = "alloc")]
+            states: record.u32(automaton::STATES),
             wide,
             displaced,
             labels: record.u32(automaton::LABELS) as usize,
@@ -69,6 +73,27 @@ impl<'a> Automaton<'a> {
     #[must_use]
     pub fn is_absorbing(&self, state: u32) -> bool {
         state < self.absorbing
+    }
+
+    /// Every state is below it.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn bound(&self) -> usize {
+        let stride = if self.displaced { 1 } else { self.classes.saturating_add(1) };
+        (self.states as usize).saturating_mul(stride as usize)
+    }
+
+    /// One byte of each class.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn representatives(&self) -> alloc::vec::Vec<u8> {
+        let mut seen = [false; 256];
+        let mut out = alloc::vec::Vec::new();
+        for byte in 0..=255u8 {
+            let slot = seen.get_mut(self.class(byte) as usize);
+            if slot.is_some_and(|seen| !core::mem::replace(seen, true)) {
+                out.push(byte);
+            }
+        }
+        out
     }
 
     #[inline]

@@ -7,24 +7,25 @@
 //! where nothing stricter was found.
 
 use crate::decision::{Decision, Effect, Kind, Permission, Phase, Reason, RuleId, phases};
-use crate::eval::Session;
+use crate::eval::{Addressing, Session};
 use crate::format::{NONE24, Section, context, hole, rule, rule_cell};
+use crate::names::is_runner;
 use crate::table::{Context, Record};
 
 /// No rule, in the byte of an effect.
-const NO_RULE: u8 = 3;
+pub(crate) const NO_RULE: u8 = 3;
 
 /// What the rules say, before `otherwise` and the phase.
-struct Found {
-    effect: u8,
-    readonly: bool,
-    rule: Option<RuleId>,
+pub(crate) struct Found {
+    pub(crate) effect: u8,
+    pub(crate) readonly: bool,
+    pub(crate) rule: Option<RuleId>,
     /// The strictest answer of a path that kept a rule from applying.
-    path: Option<Decision>,
+    pub(crate) path: Option<Decision>,
 }
 
 impl Found {
-    fn add(&mut self, effect: u8, readonly: bool, rule: Option<RuleId>) {
+    pub(crate) fn add(&mut self, effect: u8, readonly: bool, rule: Option<RuleId>) {
         self.readonly |= readonly;
         if effect < self.effect {
             self.effect = effect;
@@ -36,67 +37,54 @@ impl Found {
 impl Context<'_> {
     /// Decides an argument vector as the only command that runs. The text that
     /// `re`, `glob` and `text` rules see is the words joined by blanks.
+    ///
+    /// What a program that runs programs would run is looked at too; without the
+    /// feature `alloc` such a command is `command-opaque`.
     pub fn argv(&self, session: &Session<'_>, argv: &[&[u8]]) -> Decision {
-        self.command(session, argv, None)
-    }
-
-    /// Decides a single plain command string: words of safe characters between
-    /// blanks. Anything else is `command-opaque` until it is taken apart.
-    pub fn plain_command(&self, session: &Session<'_>, text: &str) -> Decision {
-        const MAX_WORDS: usize = 64;
-        if text.contains('\0') || text.trim_matches([' ', '\t']).is_empty() {
-            return Decision::deny(if self.admits(session.phase) {
-                Reason::Invalid
-            } else {
-                Reason::Phase
-            });
-        }
-        let plain = |b: u8| b.is_ascii_alphanumeric() || b" \t-_./:,+@%^".contains(&b);
-        let mut words: [&[u8]; MAX_WORDS] = [b""; MAX_WORDS];
-        let mut count = 0usize;
-        let mut fits = text.bytes().all(|b| plain(b) || b == b'=');
-        for word in text.split([' ', '\t']).filter(|w| !w.is_empty()) {
-            // An assignment, a reserved word or a tilde is not plain.
-            fits &= count > 0 || !(word.contains('=') || RESERVED.contains(&word));
-            match words.get_mut(count) {
-                Some(slot) => *slot = word.as_bytes(),
-                None => fits = false,
-            }
-            count = count.saturating_add(1);
-        }
-        match words.get(..count).filter(|_| fits) {
-            Some(argv) => self.command(session, argv, Some(text.trim_matches([' ', '\t']))),
-            None => self.opaque(session, text),
-        }
-    }
-
-    /// The answer to a command that is not understood; `deny` rules of text
-    /// kind are still searched in it.
-    fn opaque(&self, session: &Session<'_>, text: &str) -> Decision {
         if !self.admits(session.phase) {
             return Decision::deny(Reason::Phase);
         }
-        let found = self.texts(&mut core::iter::once(text.as_bytes()));
-        if found.effect == 0 {
-            return Decision { rule: found.rule, ..Decision::deny(Reason::CommandDenied) };
-        }
-        let rule = self.record.rule(context::FIELD_RULES.saturating_add(12));
-        let effect = Effect::from_byte(self.record.u8(context::OPAQUE)).unwrap_or(Effect::Deny);
-        let (effect, reason) = match (session.phase, effect) {
-            (Phase::Plan, Effect::Ask | Effect::Allow) => (Effect::Deny, Reason::Phase),
-            (phase, effect) => phases::loose(phase, (effect, Reason::CommandOpaque)),
+        let Some(name) = argv.first().filter(|w| !w.is_empty()) else {
+            return Decision::deny(Reason::Invalid);
         };
-        Decision { effect, reason, mount: None, rule }
-    }
-
-    fn command(&self, session: &Session<'_>, argv: &[&[u8]], text: Option<&str>) -> Decision {
-        if !self.admits(session.phase) {
-            return Decision::deny(Reason::Phase);
-        }
-        if argv.first().is_none_or(|w| w.is_empty()) || argv.iter().any(|w| w.contains(&0)) {
+        if argv.iter().any(|w| w.contains(&0)) {
             return Decision::deny(Reason::Invalid);
         }
-        let found = self.rules(session, argv, text);
+        if is_runner(name) {
+            return self.runner(session, argv);
+        }
+        let judge = |path: &[u8], permissions| self.command_path(session, path, permissions);
+        self.conclude(session.phase, &self.rules(argv, None, &judge))
+    }
+
+    /// Without allocation, what a runner runs is not known.
+    #[cfg(not(feature = "alloc"))]
+    fn runner(&self, session: &Session<'_>, argv: &[&[u8]]) -> Decision {
+        let judge = |path: &[u8], permissions| self.command_path(session, path, permissions);
+        let own = self.rules(argv, None, &judge);
+        let reason = if own.effect == 0 { Reason::CommandDenied } else { Reason::CommandOpaque };
+        Decision { rule: own.rule, ..Decision::deny(reason) }
+    }
+
+    /// A path that a command would use. Approving edits is not approving
+    /// commands, so `accept_edits` is as `default` here; and a program reads an
+    /// absolute path as the host's.
+    pub(crate) fn command_path(
+        &self,
+        session: &Session<'_>,
+        path: &[u8],
+        permissions: Permission,
+    ) -> Decision {
+        let phase = match session.phase {
+            Phase::AcceptEdits => Phase::Default,
+            phase => phase,
+        };
+        let session = &Session { phase, ..*session };
+        self.path_in_phase(session, path, permissions, Kind::Unknown, Addressing::Host)
+    }
+
+    /// From what the rules say to the answer: `otherwise`, then the phase.
+    pub(crate) fn conclude(&self, phase: Phase, found: &Found) -> Decision {
         if found.effect == 0 {
             return Decision { rule: found.rule, ..Decision::deny(Reason::CommandDenied) };
         }
@@ -114,7 +102,7 @@ impl Context<'_> {
             Effect::Ask => (Effect::Ask, Reason::ApprovalRequired),
             Effect::Deny => (Effect::Deny, Reason::CommandNotAllowed),
         };
-        let (effect, reason) = match (session.phase, written.0) {
+        let (effect, reason) = match (phase, written.0) {
             (Phase::Plan, Effect::Allow | Effect::Ask) if !found.readonly => {
                 (Effect::Deny, Reason::Phase)
             }
@@ -123,9 +111,16 @@ impl Context<'_> {
         Decision { effect, reason, mount: None, rule }
     }
 
-    fn rules(&self, session: &Session<'_>, argv: &[&[u8]], text: Option<&str>) -> Found {
+    /// What the rules say of an argument vector. Its text is the words joined by
+    /// blanks, unless given; `judge` decides the paths among the arguments.
+    pub(crate) fn rules(
+        &self,
+        argv: &[&[u8]],
+        text: Option<&[u8]>,
+        judge: &dyn Fn(&[u8], Permission) -> Decision,
+    ) -> Found {
         let mut found = match text {
-            Some(text) => self.texts(&mut core::iter::once(text.as_bytes())),
+            Some(text) => self.texts(&mut core::iter::once(text)),
             None => self.texts(&mut joined(argv)),
         };
         for a in self.record.list(context::WORDS) {
@@ -146,9 +141,7 @@ impl Context<'_> {
                 a != NONE24 && {
                     let cell = match (words, text) {
                         (true, _) => self.over_words(a, argv),
-                        (false, Some(text)) => {
-                            self.over_text(a, &mut core::iter::once(text.as_bytes()))
-                        }
+                        (false, Some(text)) => self.over_text(a, &mut core::iter::once(text)),
                         (false, None) => self.over_text(a, &mut joined(argv)),
                     };
                     cell.u8(rule_cell::EFFECT) != NO_RULE
@@ -161,7 +154,7 @@ impl Context<'_> {
                 continue;
             }
             let mut effect = record.u8(rule::EFFECT);
-            let paths = self.holes(session, record, argv);
+            let paths = self.holes(record, argv, judge);
             match paths.effect {
                 Effect::Deny => {
                     found.path = Some(found.path.map_or(paths, |p| p.stricter(paths)));
@@ -176,14 +169,13 @@ impl Context<'_> {
     }
 
     /// The strictest answer over all arguments that are a rule's path words.
-    fn holes(&self, session: &Session<'_>, record: Record<'_>, argv: &[&[u8]]) -> Decision {
+    fn holes(
+        &self,
+        record: Record<'_>,
+        argv: &[&[u8]],
+        judge: &dyn Fn(&[u8], Permission) -> Decision,
+    ) -> Decision {
         let mut worst = Decision::new(Effect::Allow, Reason::Granted);
-        // Approving edits is not approving commands.
-        let phase = match session.phase {
-            Phase::AcceptEdits => Phase::Default,
-            phase => phase,
-        };
-        let session = &Session { phase, ..*session };
         for index in record.list(rule::HOLES) {
             let hole = self.table.record(Section::Holes, index);
             let permissions = Permission::from_bits_truncate(hole.u8(hole::PERMISSIONS));
@@ -193,12 +185,7 @@ impl Context<'_> {
                 for prefix in self.table.strings(hole, hole::PREFIXES) {
                     let path = word.strip_prefix(prefix);
                     if let Some(path) = path.filter(|p| !p.is_empty() && p.first() != Some(&b'-')) {
-                        worst = worst.stricter(self.path_in_phase(
-                            session,
-                            path,
-                            permissions,
-                            Kind::Unknown,
-                        ));
+                        worst = worst.stricter(judge(path, permissions));
                     }
                 }
             }
@@ -206,7 +193,7 @@ impl Context<'_> {
         worst
     }
 
-    fn texts<'t>(&self, text: &mut (impl Iterator<Item = &'t [u8]> + Clone)) -> Found {
+    pub(crate) fn texts<'t>(&self, text: &mut (impl Iterator<Item = &'t [u8]> + Clone)) -> Found {
         let mut found = Found { effect: NO_RULE, readonly: false, rule: None, path: None };
         for a in self.record.list(context::TEXTS) {
             let cell = self.over_text(a, &mut text.clone());
@@ -240,12 +227,6 @@ impl Context<'_> {
         automaton.cell(state)
     }
 }
-
-/// Words that a shell does not take for a command's name.
-const RESERVED: [&str; 22] = [
-    "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for",
-    "in", "select", "function", "time", "coproc", "!", "{", "}", "[[", "]]",
-];
 
 fn joined<'t>(argv: &'t [&'t [u8]]) -> impl Iterator<Item = &'t [u8]> + Clone {
     argv.iter().enumerate().flat_map(|(i, word)| {

@@ -6,14 +6,11 @@
 //! and `on` blocks), and judge each permission by the effective fields. All of
 //! it reads the table and the request only; the cost is linear in the path.
 
-use crate::automaton::Automaton;
 use crate::decision::{Decision, Effect, Kind, MountId, Permission, Phase, Reason, RuleId, phases};
-use crate::format::{
-    Section, anchor, below, class, context, island, mount, node, path_cell, spaces,
-};
+use crate::format::{Section, anchor, below, class, context, mount, node, spaces};
 use crate::path::{MAX_PATH, Place, Segments, is_separator};
 use crate::table::{Context, Record};
-use crate::validate::MAX_GROUPS;
+use crate::verdict::{Last, Verdict, Walked, both};
 
 /// What a host knows about a session.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,67 +25,6 @@ pub struct Session<'a> {
     pub working_directory: Option<&'a [u8]>,
     /// Directories of the policy's parameters, by name.
     pub params: &'a [(&'a str, &'a [u8])],
-}
-
-/// The last match of one field over the automata of an island.
-#[derive(Clone, Copy, Default)]
-struct Last {
-    rank: u16,
-    value: u8,
-    depth: u8,
-    rule: Option<RuleId>,
-}
-
-impl Last {
-    #[inline]
-    fn take(&mut self, rank: u16, value: u8, depth: u8, rule: Option<RuleId>) {
-        if rank > self.rank {
-            *self = Last { rank, value, depth, rule };
-        }
-    }
-}
-
-/// What the automata say of a path.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Verdict {
-    hide: Last,
-    allow: Last,
-    ask: Last,
-    deny: Last,
-}
-
-impl Verdict {
-    #[inline]
-    pub(crate) fn add(&mut self, cell: Record<'_>) {
-        // Most paths match nothing: all four ranks are 0.
-        if cell.0.first_chunk::<8>().is_none_or(|ranks| u64::from_le_bytes(*ranks) == 0) {
-            return;
-        }
-        let rule = |k: usize| cell.rule(path_cell::RULES.saturating_add(k));
-        self.hide.take(cell.u16(path_cell::HIDE_RANK), cell.u8(path_cell::HIDE), 0, rule(0));
-        self.allow.take(
-            cell.u16(path_cell::ALLOW_RANK),
-            cell.u8(path_cell::ALLOW),
-            cell.u8(path_cell::ALLOW_DEPTH),
-            rule(3),
-        );
-        self.ask.take(
-            cell.u16(path_cell::ASK_RANK),
-            cell.u8(path_cell::ASK),
-            cell.u8(path_cell::ASK_DEPTH),
-            rule(6),
-        );
-        self.deny.take(
-            cell.u16(path_cell::DENY_RANK),
-            cell.u8(path_cell::DENY),
-            cell.u8(path_cell::DENY_DEPTH),
-            rule(9),
-        );
-    }
-
-    fn hidden(&self) -> bool {
-        self.hide.rank > 0 && self.hide.value == 1
-    }
 }
 
 /// The fields that hold for a path, with the rules that set them.
@@ -139,9 +75,19 @@ impl Fields {
     }
 }
 
+/// How a path is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Addressing {
+    /// As requests name paths: `/x` is below `root`, `/slug/x` below a mount.
+    Virtual,
+    /// As a program on the host names them: `/x` is the host's, a relative path
+    /// begins at the working directory, or at `root` where none is known.
+    Host,
+}
+
 /// A place with what finding it told already.
-struct Located<'a> {
-    place: Place<'a>,
+pub(crate) struct Located<'a> {
+    pub(crate) place: Place<'a>,
     /// The mount that the request addressed by slug or default.
     addressed: Option<u32>,
 }
@@ -179,7 +125,27 @@ impl<'a> Context<'a> {
         if !self.admits(session.phase) {
             return Decision::deny(Reason::Phase);
         }
-        self.path_in_phase(session, path, permissions, kind)
+        if let Some(decision) = self.quick(session, path, permissions, kind) {
+            return decision;
+        }
+        self.path_in_phase(session, path, permissions, kind, Addressing::Virtual)
+    }
+
+    /// Decides a path of the host itself, as a program or a resolver of links
+    /// names it: an absolute path outside every mount is `outside`, and never
+    /// read as a path below `root`; a relative one begins at the working
+    /// directory, or at `root`'s directory where the session has none.
+    pub fn host_path(
+        &self,
+        session: &Session<'_>,
+        path: &[u8],
+        permissions: Permission,
+        kind: Kind,
+    ) -> Decision {
+        if !self.admits(session.phase) {
+            return Decision::deny(Reason::Phase);
+        }
+        self.path_in_phase(session, path, permissions, kind, Addressing::Host)
     }
 
     /// As [`Self::path`], whether or not the context admits the phase.
@@ -189,11 +155,9 @@ impl<'a> Context<'a> {
         path: &[u8],
         permissions: Permission,
         kind: Kind,
+        addressing: Addressing,
     ) -> Decision {
-        if let Some(decision) = self.quick(session, path, permissions, kind) {
-            return decision;
-        }
-        match self.locate(session, path) {
+        match self.locate(session, path, addressing) {
             Ok(located) => self.decide(session, &located, permissions, kind),
             Err(reason) => Decision::deny(reason),
         }
@@ -207,7 +171,7 @@ impl<'a> Context<'a> {
     where
         'a: 's,
     {
-        self.locate(session, path).map(|l| l.place)
+        self.locate(session, path, Addressing::Virtual).map(|l| l.place)
     }
 
     pub(crate) fn own_fields(&self) -> Fields {
@@ -249,7 +213,12 @@ impl<'a> Context<'a> {
         self.table.slice(mount.u24(mount::DIRECTORY), length)
     }
 
-    fn locate<'s>(&self, session: &Session<'s>, path: &'s [u8]) -> Result<Located<'s>, Reason>
+    pub(crate) fn locate<'s>(
+        &self,
+        session: &Session<'s>,
+        path: &'s [u8],
+        addressing: Addressing,
+    ) -> Result<Located<'s>, Reason>
     where
         'a: 's,
     {
@@ -286,7 +255,7 @@ impl<'a> Context<'a> {
             return plain([directory, b"", path]);
         };
         if absolute {
-            if self.lies_in_a_mount(session, path)? {
+            if addressing == Addressing::Host || self.lies_in_a_mount(session, path)? {
                 return plain([b"", b"", path]);
             }
         } else if let Some(directory) = session.working_directory {
@@ -297,7 +266,11 @@ impl<'a> Context<'a> {
         let end = from_name.iter().position(|&b| is_separator(b)).unwrap_or(from_name.len());
         let (name, after) = from_name.split_at_checked(end).unwrap_or((from_name, b""));
         let space = spaces::SLUGS.saturating_add(self.index);
-        let (mount, rest) = match self.table.symbol(space, name) {
+        let slug = match addressing {
+            Addressing::Virtual => self.table.symbol(space, name),
+            Addressing::Host => None,
+        };
+        let (mount, rest) = match slug {
             Some(mount) => (mount, after),
             None => (root, path),
         };
@@ -584,87 +557,5 @@ impl<'a> Context<'a> {
             }
         }
         decision
-    }
-
-    /// Walks an island's automata over path segments below its top: what they
-    /// say of the path as a file and as a directory.
-    fn walk<'p>(&self, index: u32, segments: impl Iterator<Item = &'p [u8]> + Clone) -> Walked {
-        let record = self.table.record(Section::Islands, index);
-        let automata = record.list(island::AUTOMATA);
-        let mut walked = Walked::default();
-        if record.u8(island::FLAGS) & island::LOCKSTEP != 0 {
-            return self.walk_in_step(automata, segments);
-        }
-        for a in automata {
-            let automaton = self.table.automaton(a);
-            let (file, directory) = walk_segments(&automaton, automaton.start(), segments.clone());
-            walked.file.add(automaton.cell(file));
-            walked.directory.add(automaton.cell(directory));
-        }
-        walked
-    }
-
-    /// As [`Self::walk`], looking at every directory whether it is hidden.
-    fn walk_in_step<'p>(
-        &self,
-        automata: core::ops::Range<u32>,
-        segments: impl Iterator<Item = &'p [u8]>,
-    ) -> Walked {
-        let mut states = [0u32; MAX_GROUPS];
-        for (state, a) in states.iter_mut().zip(automata.clone()) {
-            *state = self.table.automaton(a).start();
-        }
-        let mut walked = Walked::default();
-        for (state, a) in states.iter().zip(automata.clone()) {
-            walked.directory.add(self.table.automaton(a).cell(*state));
-            walked.file = walked.directory;
-        }
-        for segment in segments {
-            if walked.directory.hidden() {
-                return Walked { file: walked.directory, directory: walked.directory };
-            }
-            walked = Walked::default();
-            for (state, a) in states.iter_mut().zip(automata.clone()) {
-                let automaton = self.table.automaton(a);
-                let file = automaton.walk(*state, segment);
-                *state = automaton.walk(file, b"/");
-                walked.file.add(automaton.cell(file));
-                walked.directory.add(automaton.cell(*state));
-            }
-        }
-        walked
-    }
-}
-
-/// What the automata say of a path as a file and as a directory.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Walked {
-    pub(crate) file: Verdict,
-    pub(crate) directory: Verdict,
-}
-
-/// States after the last segment, and after the `/` behind it.
-#[inline]
-fn walk_segments<'p>(
-    automaton: &Automaton<'_>,
-    start: u32,
-    segments: impl Iterator<Item = &'p [u8]>,
-) -> (u32, u32) {
-    let (mut file, mut directory) = (start, start);
-    for segment in segments {
-        if automaton.is_absorbing(directory) {
-            return (directory, directory);
-        }
-        file = automaton.walk(directory, segment);
-        directory = automaton.walk(file, b"/");
-    }
-    (file, directory)
-}
-
-fn both(kind: Kind, walked: &Walked, judge: impl Fn(&Verdict) -> Decision) -> Decision {
-    match kind {
-        Kind::File => judge(&walked.file),
-        Kind::Directory => judge(&walked.directory),
-        Kind::Unknown => judge(&walked.file).stricter(judge(&walked.directory)),
     }
 }

@@ -34,13 +34,21 @@ mod digest;
 mod error;
 mod eval;
 pub mod format;
+mod names;
 mod path;
 mod quick;
+#[cfg(feature = "alloc")]
+mod runners;
+#[cfg(feature = "alloc")]
+mod script;
+#[cfg(feature = "alloc")]
+mod sets;
 #[cfg(feature = "alloc")]
 pub mod shell;
 mod table;
 mod tool;
 mod validate;
+mod verdict;
 
 pub use automaton::Automaton;
 pub use bind::BindError;
@@ -48,5 +56,8 @@ pub use decision::{Decision, Effect, Kind, MountId, Permission, Phase, Reason, R
 pub use digest::blake3;
 pub use error::TableError;
 pub use eval::Session;
+pub use names::is_runner;
 pub use path::{MAX_PATH, Place};
+#[cfg(feature = "alloc")]
+pub use script::{CommandPart, PartKind};
 pub use table::{Context, RuleText, Table, TableParts};

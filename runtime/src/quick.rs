@@ -9,10 +9,11 @@
 //! the same decision.
 
 use crate::decision::{Decision, Kind, Permission};
-use crate::eval::{Session, Walked};
+use crate::eval::Session;
 use crate::format::{Section, below, class, context, island, mount, node, spaces};
 use crate::path::MAX_PATH;
 use crate::table::Context;
+use crate::verdict::Walked;
 
 /// Whether a path that begins with `/` is clean. Cost: two passes that the
 /// compiler vectorises.

@@ -8,6 +8,12 @@
 //! bash read a string differently, what is reported covers both, or it is
 //! opaque.
 //!
+//! Some builtins of bash run what their arguments say although no syntax shows
+//! it (`test -v 'x[$(…)]'`), or change how later lines are read (`set -H`);
+//! those are opaque too. What is left to whoever reads the commands: programs
+//! and builtins that run their arguments (`eval`, `.`, `trap`, `command`), and
+//! command words that are not known.
+//!
 //! A word is a row of parts. What is written out is known; a parameter, a
 //! substitution, a glob stands for every value it could have. The commands
 //! inside substitutions are reported like any others.
@@ -17,6 +23,7 @@
 //! follows is still searched for commands that are denied; nothing is allowed
 //! on the strength of that. Cost: linear in the string.
 
+mod builtins;
 mod compound;
 mod expand;
 mod heredoc;
@@ -72,8 +79,8 @@ pub struct Word {
     pub span: Range<usize>,
     /// Its parts in order.
     pub parts: Vec<Part>,
-    /// Nothing of it is quoted and nothing known: it may turn out to be no
-    /// argument at all.
+    /// Nothing of it is known and nothing quoted (but for `"$@"`): it may turn out
+    /// to be no argument at all.
     pub may_vanish: bool,
 }
 
@@ -184,6 +191,8 @@ pub enum Cause {
     Coprocess,
     /// A backslash at the very end.
     Backslash,
+    /// A builtin that may run what is in its arguments.
+    Builtin,
 }
 
 impl Cause {
@@ -205,6 +214,7 @@ impl Cause {
             Cause::Descriptor => "a descriptor that is not known",
             Cause::Coprocess => "a coprocess",
             Cause::Backslash => "a backslash at the end",
+            Cause::Builtin => "a builtin that may run what is in its arguments",
         }
     }
 }
@@ -260,6 +270,8 @@ struct Parser<'s> {
     depth: u16,
     /// How many loops are around.
     loops: u16,
+    /// How many `$(…)` and `<(…)` are around.
+    substitutions: u16,
     pending: Vec<heredoc::Pending>,
     /// Spans are this one, for text that does not stand in the source as it is.
     fixed: Option<Range<usize>>,
@@ -274,6 +286,7 @@ impl<'s> Parser<'s> {
             script: Script::default(),
             depth: 0,
             loops: 0,
+            substitutions: 0,
             pending: Vec::new(),
             fixed: None,
         }
@@ -291,7 +304,7 @@ impl<'s> Parser<'s> {
 
     /// The byte at the cursor, past line continuations.
     fn peek(&mut self) -> Option<u8> {
-        while self.raw(0) == Some(b'\\') && self.raw(1) == Some(b'\n') {
+        while self.continues() {
             self.at = self.at.saturating_add(2);
         }
         self.raw(0)
@@ -305,6 +318,11 @@ impl<'s> Parser<'s> {
         let second = self.peek();
         self.at = here;
         second
+    }
+
+    /// Whether a line continuation stands at the cursor.
+    fn continues(&self) -> bool {
+        self.raw(0) == Some(b'\\') && self.raw(1) == Some(b'\n')
     }
 
     /// A byte as it stands.
@@ -367,6 +385,7 @@ impl<'s> Parser<'s> {
         self.end = source.len();
         self.depth = 0;
         self.loops = 0;
+        self.substitutions = 0;
         self.pending.clear();
         self.fixed = None;
         let rest = source.get(self.at..).unwrap_or(&[]);
@@ -383,6 +402,9 @@ impl<'s> Parser<'s> {
             }
             self.and_or()?;
             self.blanks();
+            if !matches!(self.peek(), None | Some(b'\n')) {
+                self.document_is_last()?;
+            }
             match self.peek() {
                 Some(b';') => {
                     if matches!(self.peek_second(), Some(b';' | b'&')) {
@@ -413,6 +435,7 @@ impl<'s> Parser<'s> {
             self.blanks();
             match (self.peek(), self.peek_second()) {
                 (Some(b'&'), Some(b'&')) | (Some(b'|'), Some(b'|')) => {
+                    self.document_is_last()?;
                     self.bump();
                     self.peek();
                     self.bump();
@@ -427,8 +450,13 @@ impl<'s> Parser<'s> {
         loop {
             self.blanks();
             while self.reserved("!") {
+                let start = self.at;
                 self.peek();
                 self.bump();
+                if self.peek() == Some(b'(') {
+                    // A pattern, where bash has those switched on.
+                    return self.opaque(start, Cause::Syntax);
+                }
                 self.blanks();
             }
             self.command()?;

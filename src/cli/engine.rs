@@ -14,6 +14,15 @@ use std::path::{Component, Path, PathBuf};
 /// Largest table that is read.
 const MAX_TABLE_BYTES: usize = 1 << 30;
 
+/// What a table compiled here must know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Detail {
+    /// Only what to answer.
+    Decisions,
+    /// Which rule decides, too.
+    Rules,
+}
+
 /// A policy ready to decide.
 pub(super) struct Engine {
     pub(super) bytes: Vec<u8>,
@@ -29,12 +38,22 @@ impl Engine {
         name: &str,
         binding: &Binding,
         terminal: Terminal,
+        detail: Detail,
     ) -> Result<Engine, Failure> {
         let (bytes, policy) = match table_bytes(host, name)? {
             Some(bytes) => (bytes, None),
             None => {
                 let analysis = sound(host, name, terminal)?;
-                let compiled = table::compile(&analysis.policy, Options::default());
+                let plain = Options::default();
+                let compiled = match detail {
+                    Detail::Decisions => table::compile(&analysis.policy, plain),
+                    // Rules that stay apart may outgrow a table that holds the
+                    // decisions alone.
+                    Detail::Rules => {
+                        table::compile(&analysis.policy, Options { debug_info: true, ..plain })
+                            .or_else(|_| table::compile(&analysis.policy, plain))
+                    }
+                };
                 let compiled = compiled.map_err(|d| {
                     show(&[*d], &analysis, terminal);
                     Failure::Broken

@@ -1,6 +1,6 @@
 //! `meroc eval`: JSON Lines in, JSON Lines out, in order.
 
-use super::engine::Engine;
+use super::engine::{Detail, Engine};
 use super::request::{Request, answer};
 use super::{Binding, FOUND, Failure, Outcome, Terminal};
 use crate::diag::did_you_mean;
@@ -33,7 +33,7 @@ impl Eval {
         }
         phase(&self.phase)
             .map_err(|m| Failure::usage(m, "phases are those of the language, section 7"))?;
-        let engine = Engine::load(host, &self.policy, &self.binding, terminal)?;
+        let engine = Engine::load(host, &self.policy, &self.binding, terminal, Detail::Decisions)?;
         let table = engine.table()?;
         if let Some(name) = &self.context {
             context(&table, name)

@@ -1,7 +1,8 @@
 //! `meroc explain`: one decision with every statement that took part.
 
-use super::engine::Engine;
+use super::engine::{Detail, Engine};
 use super::eval::{context, phase};
+use super::parts::{self, Part};
 use super::request::{Ask, Reply, RuleAt, answer, rule_at};
 use super::{Binding, Failure, Outcome, Terminal};
 use crate::driver::Host;
@@ -55,6 +56,9 @@ struct Explanation {
     #[serde(flatten)]
     reply: Reply,
     steps: Vec<JsonStep>,
+    /// A command string taken apart.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<Part>,
 }
 
 #[derive(Serialize)]
@@ -69,14 +73,18 @@ impl Explain {
         let usage = |m: String| Failure::usage(m, "see `meroc explain --help`");
         let phase = phase(&self.phase).map_err(usage)?;
         let ask = self.ask().map_err(usage)?;
-        let engine = Engine::load(host, &self.policy, &self.binding, terminal)?;
+        let engine = Engine::load(host, &self.policy, &self.binding, terminal, Detail::Rules)?;
         let table = engine.table()?;
         let context = context(&table, &self.context).map_err(usage)?;
         let reply = answer(&engine, &context, phase, &ask)
             .map_err(|message| Failure::Internal { message })?;
         let steps = self.steps(&engine, phase, &ask);
+        let parts = match &ask {
+            Ask::Command(command) => parts::of(&engine, &context, phase, command).1,
+            _ => Vec::new(),
+        };
         let explanation =
-            Explanation { context: self.context.clone(), phase: phase.name(), reply, steps };
+            Explanation { context: self.context.clone(), phase: phase.name(), reply, steps, parts };
         let text = match self.format {
             Format::Json => serde_json::to_string_pretty(&explanation).unwrap_or_default() + "\n",
             Format::Human => human(&explanation, engine.policy.is_some(), terminal.color),
@@ -125,11 +133,8 @@ impl Explain {
             Ask::Tool { name, requires } => {
                 drop(oracle.tool(name, &requires.iter().map(String::as_str).collect::<Vec<_>>()));
             }
-            Ask::Command(command) => {
-                let argv =
-                    command.split_whitespace().map(|w| w.as_bytes().to_vec()).collect::<Vec<_>>();
-                drop(oracle.argv(&argv, command.as_bytes()));
-            }
+            // Taken apart instead.
+            Ask::Command(_) => {}
         }
         let mut seen: Vec<Step> = Vec::new();
         for step in trace.into_inner() {
@@ -145,16 +150,13 @@ impl Explain {
 
 fn human(e: &Explanation, source: bool, color: bool) -> String {
     let mut out = String::new();
-    let (on, off) = match (color, e.reply.effect) {
-        (false, _) => ("", ""),
-        (true, "allow") => ("\u{1b}[1;32m", "\u{1b}[0m"),
-        (true, "ask") => ("\u{1b}[1;33m", "\u{1b}[0m"),
-        (true, _) => ("\u{1b}[1;31m", "\u{1b}[0m"),
-    };
     let _ = writeln!(
         out,
-        "{on}{}{off} ({}) for `{}` in phase `{}`",
-        e.reply.effect, e.reply.reason, e.context, e.phase
+        "{} ({}) for `{}` in phase `{}`",
+        paint(e.reply.effect, e.reply.effect, color),
+        e.reply.reason,
+        e.context,
+        e.phase
     );
     if let Some(mount) = &e.reply.mount {
         let _ = writeln!(out, "  governed by the mount `{mount}`");
@@ -186,6 +188,7 @@ fn human(e: &Explanation, source: bool, color: bool) -> String {
     {
         let _ = writeln!(out, "  decided by {}: {}", place(rule), rule.text);
     }
+    apart(&mut out, e, color);
     let merely =
         matches!(e.reply.reason, "not-granted" | "command-not-allowed" | "tool-not-allowed");
     if e.reply.rule.is_none() && merely && source {
@@ -198,6 +201,48 @@ fn human(e: &Explanation, source: bool, color: bool) -> String {
         out.push_str("  (name the policy's source to see every statement that took part)\n");
     }
     out
+}
+
+/// The parts of a command string, one a line, each with its answer.
+fn apart(out: &mut String, e: &Explanation, color: bool) {
+    if e.parts.is_empty() {
+        return;
+    }
+    out.push_str("  taken apart:\n");
+    for part in &e.parts {
+        let decisive = part.effect == e.reply.effect && part.reason == e.reply.reason;
+        let mark = if decisive && part.effect != "allow" { "→" } else { " " };
+        let effect = format!("{:<5}", part.effect);
+        let shown = paint(&effect, part.effect, color);
+        let mut text = part.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        if text.chars().count() > 70 {
+            text = text.chars().take(69).chain(['…']).collect();
+        }
+        let kind = match part.kind {
+            "command" => String::new(),
+            "whole" => "  (searched as a whole)".to_owned(),
+            other => format!("  ({other})"),
+        };
+        let _ = writeln!(out, "  {mark} {shown} {text}{kind}");
+        let mut why = part.reason.to_owned();
+        if let Some(cause) = part.cause {
+            let _ = write!(why, ": {cause}");
+        }
+        if let Some(rule) = &part.rule {
+            let _ = write!(why, ", {}: {}", place(rule), rule.text);
+        }
+        let _ = writeln!(out, "          {why}");
+    }
+}
+
+fn paint(text: &str, effect: &str, color: bool) -> String {
+    let code = match (color, effect) {
+        (false, _) => return text.to_owned(),
+        (true, "allow") => 32,
+        (true, "ask") => 33,
+        (true, _) => 31,
+    };
+    format!("\u{1b}[1;{code}m{text}\u{1b}[0m")
 }
 
 fn place(rule: &RuleAt) -> String {

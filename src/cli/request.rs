@@ -1,6 +1,7 @@
 //! Requests and answers of `eval`, as JSON.
 
 use super::engine::Engine;
+use super::parts;
 use crate::oracle::{Answer, Oracle, joined_text};
 use crate::source::Span;
 use mero_runtime::{Context, Decision, Effect, Kind, Permission, Phase, Reason};
@@ -118,7 +119,7 @@ pub(super) fn decide(engine: &Engine, context: &Context<'_>, phase: Phase, ask: 
     match ask {
         Ask::Path { path, permissions, kind } => context.path(&session, path, *permissions, *kind),
         Ask::Permission(permissions) => context.permission(&session, *permissions),
-        Ask::Command(command) => context.plain_command(&session, command),
+        Ask::Command(command) => context.command(&session, command),
         Ask::Argv(argv) => {
             let words = argv.iter().map(Vec::as_slice).collect::<Vec<_>>();
             context.argv(&session, &words)
@@ -139,6 +140,8 @@ pub(super) fn oracle(engine: &Engine, context: &str, phase: Phase, ask: &Ask) ->
     Some(match ask {
         Ask::Path { path, permissions, kind } => oracle.path(path, *permissions, *kind),
         Ask::Permission(permissions) => oracle.permission(*permissions),
+        // What runners run is beyond the oracle.
+        Ask::Argv(argv) if argv.first().is_some_and(|w| mero_runtime::is_runner(w)) => return None,
         Ask::Argv(argv) => oracle.argv(argv, &joined_text(argv)),
         Ask::Tool { name, requires } => {
             oracle.tool(name, &requires.iter().map(String::as_str).collect::<Vec<_>>())
@@ -165,15 +168,23 @@ pub(super) fn answer(
     phase: Phase,
     ask: &Ask,
 ) -> Result<Reply, String> {
-    let decision = decide(engine, context, phase, ask);
-    let naive = oracle(engine, context.name(), phase, ask);
-    if let Some(naive) = &naive {
-        if (naive.effect, naive.reason) != (decision.effect, decision.reason) {
-            return Err(format!(
-                "the table says {} ({}) and the policy says {} ({})",
-                decision.effect, decision.reason, naive.effect, naive.reason
-            ));
+    let mut string_rule = None;
+    let decision = match ask {
+        Ask::Command(command) => {
+            let (decision, parts) = parts::of(engine, context, phase, command);
+            string_rule = parts::decisive(&decision, &parts).and_then(|p| p.rule.clone());
+            decision
         }
+        _ => decide(engine, context, phase, ask),
+    };
+    let naive = oracle(engine, context.name(), phase, ask);
+    if let Some(naive) = &naive
+        && (naive.effect, naive.reason) != (decision.effect, decision.reason)
+    {
+        return Err(format!(
+            "the table says {} ({}) and the policy says {} ({})",
+            decision.effect, decision.reason, naive.effect, naive.reason
+        ));
     }
     let rule = match (&naive, decision.rule) {
         (Some(naive), _) => naive.rule.and_then(|span| rule_at(engine, span)),
@@ -182,7 +193,7 @@ pub(super) fn answer(
             line: r.line,
             text: r.text.to_owned(),
         }),
-        (None, None) => None,
+        (None, None) => string_rule,
     };
     let params = engine.params();
     let session = engine.session(phase, &params);
@@ -204,6 +215,18 @@ pub(super) fn answer(
     })
 }
 
+/// A text with what cannot be seen written out.
+fn visible(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '"' | '\'' | '\\' => out.push(c),
+            _ => out.extend(c.escape_debug()),
+        }
+    }
+    out
+}
+
 /// A sentence for the agent and its user; it names what was asked and never what
 /// is hidden.
 fn message(
@@ -215,12 +238,12 @@ fn message(
 ) -> Option<String> {
     let what = match ask {
         Ask::Path { path, permissions, .. } => {
-            format!("{permissions} on `{}`", String::from_utf8_lossy(path).escape_debug())
+            format!("{permissions} on `{}`", visible(&String::from_utf8_lossy(path)))
         }
         Ask::Permission(permissions) => permissions.to_string(),
-        Ask::Command(command) => format!("`{}`", command.escape_debug()),
+        Ask::Command(command) => format!("`{}`", visible(command)),
         Ask::Argv(argv) => {
-            format!("`{}`", String::from_utf8_lossy(&joined_text(argv)).escape_debug())
+            format!("`{}`", visible(&String::from_utf8_lossy(&joined_text(argv))))
         }
         Ask::Tool { name, .. } => format!("the tool `{name}`"),
     };

@@ -1,8 +1,10 @@
 //! What the driver needs of the world: reading files, listing directories,
 //! standard input, files of git revisions, the current directory.
 
-// The one place of the compiler that may touch the file system and processes.
-#![allow(clippy::disallowed_methods)]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the one place of the compiler that touches files and processes"
+)]
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};

@@ -87,7 +87,14 @@ impl Wild<'_> {
         let in_segment = |b: u8| !self.slashes || b != b'/';
         match c {
             b'*' => self.star(p, t),
-            b'?' => here.is_some_and(in_segment) && self.from(p1, t1),
+            b'?' => {
+                // In names of tools: one character, or one byte.
+                let rest = self.text.get(t..).unwrap_or(&[]);
+                let length = if self.slashes { None } else { character(rest) };
+                here.is_some_and(in_segment)
+                    && (self.from(p1, t1)
+                        || length.is_some_and(|n| self.from(p1, t.saturating_add(n))))
+            }
             b'[' => match (class(self.pattern, p, here.unwrap_or(b'/')), here) {
                 (Some((true, end)), Some(b)) if in_segment(b) => self.from(end, t1),
                 _ => false,
@@ -123,6 +130,12 @@ impl Wild<'_> {
         }
         false
     }
+}
+
+/// The length of the character at the start of a text.
+fn character(rest: &[u8]) -> Option<usize> {
+    let valid = rest.utf8_chunks().next()?.valid();
+    valid.chars().next().map(char::len_utf8)
 }
 
 /// Whether a class that begins at `p` contains `byte`, and where it ends.

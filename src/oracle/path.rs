@@ -75,10 +75,15 @@ impl Oracle<'_> {
     /// A path, for a set of permissions.
     #[must_use]
     pub fn path(&self, path: &[u8], permissions: Permission, kind: Kind) -> Answer {
+        self.path_by(path, permissions, kind, false)
+    }
+
+    /// `by_host`: as a program on the host reads the path, not as requests do.
+    fn path_by(&self, path: &[u8], permissions: Permission, kind: Kind, by_host: bool) -> Answer {
         if !self.admitted() {
             return Answer::deny(Reason::Phase);
         }
-        let place = match self.resolve(path) {
+        let place = match self.resolve(path, by_host) {
             Ok(place) => place,
             Err(reason) => return Answer::deny(reason),
         };
@@ -138,7 +143,7 @@ impl Oracle<'_> {
     }
 
     /// Addressing: what place a request names.
-    fn resolve(&self, path: &[u8]) -> Result<Place, Reason> {
+    fn resolve(&self, path: &[u8], by_host: bool) -> Result<Place, Reason> {
         if path.is_empty() || path.len() > MAX_PATH || path.contains(&0) {
             return Err(Reason::Invalid);
         }
@@ -176,7 +181,9 @@ impl Oracle<'_> {
                 None => Ok(Place { segments: written, relative: true }),
             };
         };
-        if absolute {
+        if absolute && by_host {
+            return done(written);
+        } else if absolute {
             for mount in &self.context.mounts {
                 let directory = self.directory(&mount.host).ok_or(Reason::Invalid)?;
                 if written.starts_with(&directory) {
@@ -188,7 +195,8 @@ impl Oracle<'_> {
         }
         // The first segment as it stands: `./data` addresses root.
         let name = path.split(|&b| b == b'/' || b == b'\\').find(|s| !s.is_empty()).unwrap_or(&[]);
-        let slug = self.context.mounts.iter().position(|m| m.slug.as_bytes() == name);
+        let named = |m: &Mount| !by_host && m.slug.as_bytes() == name;
+        let slug = self.context.mounts.iter().position(named);
         let mount = self.context.mounts.get(slug.unwrap_or(root)).ok_or(Reason::Outside)?;
         let mut segments = self.directory(&mount.host).ok_or(Reason::Invalid)?;
         segments.extend(written.into_iter().skip(usize::from(slug.is_some())));
@@ -354,7 +362,7 @@ impl Oracle<'_> {
         }
     }
 
-    /// A path word of a command. Approving edits is not approving commands, so
+    /// A path word of a command: a program reads it as the host does. Approving edits is not approving commands, so
     /// `accept_edits` changes nothing here.
     pub(super) fn path_word(&self, path: &[u8], permissions: Permission) -> Answer {
         let phase = if self.phase == Phase::AcceptEdits { Phase::Default } else { self.phase };
@@ -364,11 +372,11 @@ impl Oracle<'_> {
 
     fn path_in_admitted(&self, path: &[u8], permissions: Permission) -> Answer {
         if self.admitted() {
-            return self.path(path, permissions, Kind::Unknown);
+            return self.path_by(path, permissions, Kind::Unknown, true);
         }
         // `accept_edits` is admitted and `default` is not: judge as written.
         let mut context = self.context.clone();
         context.phases.push(self.phase);
-        Oracle { context: &context, ..*self }.path(path, permissions, Kind::Unknown)
+        Oracle { context: &context, ..*self }.path_by(path, permissions, Kind::Unknown, true)
     }
 }

@@ -179,12 +179,12 @@ fn parse(pattern: &str) -> Option<Vec<Word>> {
         if rest.is_empty() {
             return (!words.is_empty()).then_some(words);
         }
-        if let Some(after) = rest.strip_prefix("...") {
-            if after.is_empty() || after.starts_with([' ', '\t', '\n', '\r']) {
-                words.push(Word { tokens: Vec::new(), hole: None, rest: true, has_slash: false });
-                rest = after;
-                continue;
-            }
+        if let Some(after) = rest.strip_prefix("...")
+            && (after.is_empty() || after.starts_with([' ', '\t', '\n', '\r']))
+        {
+            words.push(Word { tokens: Vec::new(), hole: None, rest: true, has_slash: false });
+            rest = after;
+            continue;
         }
         let (tokens, after) = sequence(rest, true)?;
         let mut word = Word { has_slash: false, tokens, hole: None, rest: false };

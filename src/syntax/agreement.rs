@@ -1,6 +1,6 @@
 //! The walk and the grammar's own `file` rule accept the same texts.
 
-#![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+#![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, reason = "a test")]
 
 use super::grammar::{Mero, Rule};
 use crate::diag::Level;

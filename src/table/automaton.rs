@@ -6,8 +6,11 @@
 //! differs from its commonest target (Tarjan and Yao, 1979, with defaults).
 //! Class maps that are equal are stored once.
 
-// States and classes index the automaton's own rows; the comb is grown first.
-#![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+#![allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "states and classes index the automaton's own rows; the comb is grown first"
+)]
 
 use crate::automata::{Dfa, Label};
 use mero_runtime::format::automaton as f;

@@ -12,6 +12,7 @@ use mero_runtime::format::{
     self as f, FLAG_DEBUG, HEADER, MAGIC, NONE24, SECTIONS, Section, VERSION, below, spaces,
 };
 use mero_runtime::{Effect, Permission, Phase, blake3};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 type Write<T = ()> = Result<T, Unfit>;
@@ -99,7 +100,7 @@ impl Writer {
     }
 
     fn push(&mut self, section: Section, record: Vec<u8>) {
-        debug_assert_eq!(record.len() % section.record(), 0, "{}", section.name());
+        debug_assert!(record.len().is_multiple_of(section.record()), "{}", section.name());
         self.section(section).extend(record);
     }
 
@@ -443,8 +444,8 @@ impl Writer {
         let mut files: BTreeMap<FileId, u16> = BTreeMap::new();
         for (_, span) in &rules {
             let next = u16::try_from(files.len()).map_err(|_| outgrown(*span, "files"))?;
-            if !files.contains_key(&span.file) {
-                files.insert(span.file, next);
+            if let Entry::Vacant(entry) = files.entry(span.file) {
+                entry.insert(next);
                 let name = policy.sources.get(span.file).map_or("", |f| f.name.as_str()).to_owned();
                 let reference = self.string(&name, *span)?;
                 self.push(Section::Files, reference);

@@ -163,7 +163,7 @@ pub fn exercise(table: &Table<'_>, thorough: bool) {
                     sane(&context, context.argv(&session, argv));
                 }
                 for command in COMMANDS {
-                    sane(&context, context.plain_command(&session, command));
+                    sane(&context, context.command(&session, command));
                 }
             }
             for (name, requires) in TOOLS {

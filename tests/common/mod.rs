@@ -141,7 +141,7 @@ pub fn runtime(context: &Context<'_>, hosts: &Hosts, phase: Phase, ask: &Ask) ->
         Ask::Argv(argv) => {
             context.argv(&session, &argv.iter().map(Vec::as_slice).collect::<Vec<_>>())
         }
-        Ask::Command(text) => context.plain_command(&session, text),
+        Ask::Command(text) => context.command(&session, text),
         Ask::Tool(name, requires) => {
             context.tool(&session, name, &requires.iter().map(String::as_str).collect::<Vec<_>>())
         }

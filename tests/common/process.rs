@@ -1,4 +1,5 @@
 //! Runs `meroc` as a user does, with a limit on its memory and time.
+#![allow(clippy::disallowed_methods, reason = "tests start the program")]
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::io::Write;

@@ -1,6 +1,12 @@
 //! The language as written down: what parses, into what, and what is said of
 //! what does not.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing
+)]
 #![allow(clippy::arithmetic_side_effects)]
 
 mod errors;

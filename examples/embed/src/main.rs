@@ -1,5 +1,6 @@
 //! Reads one file as the policy allows: `mero-example-embed BASE PATH`.
 #![forbid(unsafe_code)]
+#![allow(clippy::disallowed_methods, reason = "a host program reads its arguments")]
 
 use mero_example_embed::Guard;
 use std::io::Write;

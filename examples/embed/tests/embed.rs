@@ -1,5 +1,5 @@
 //! The embedded table is that of the policy, and the guard keeps to it.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use mero_example_embed::{Guard, ReadError};
 use mero_runtime::{Effect, Reason};

@@ -35,7 +35,9 @@ impl Parser<'_> {
                 self.loops = self.loops.saturating_sub(1);
                 true
             }
-            _ if self.eat_reserved("for") || self.eat_reserved("select") => self.each(start)?,
+            _ if self.eat_reserved("for") => self.each(start)?,
+            // A POSIX shell runs it as a program.
+            _ if self.reserved("select") => return self.opaque(start, Cause::Syntax),
             _ if self.eat_reserved("case") => self.case(start)?,
             _ if self.reserved("function") => return self.opaque(start, Cause::Function),
             _ if self.reserved("coproc") => return self.opaque(start, Cause::Coprocess),
@@ -48,19 +50,21 @@ impl Parser<'_> {
             }
             return self.simple();
         }
+        let mut redirected = false;
         loop {
             self.blanks();
             match self.redirection()? {
                 Some(redirection) => self.script.redirections.push(redirection),
                 None => break,
             }
+            redirected = true;
         }
         match self.peek() {
             None => Ok(()),
             Some(byte) if is_meta(byte) && byte != b'(' => Ok(()),
             Some(_) => {
                 // `} word` and the like.
-                if RESERVED.iter().any(|r| self.reserved(r)) {
+                if !redirected && RESERVED.iter().any(|r| self.reserved(r)) {
                     Ok(())
                 } else {
                     self.opaque(start, Cause::Syntax)
@@ -75,6 +79,7 @@ impl Parser<'_> {
         let before = self.script.commands.len();
         let redirections = self.script.redirections.len();
         self.list(terminators)?;
+        self.document_is_last()?;
         self.leave();
         if self.script.commands.len() == before && self.script.redirections.len() == redirections {
             return self.opaque(start, Cause::Syntax);
@@ -106,7 +111,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Past `for` or `select`: name, words, body.
+    /// Past `for`: name, words, body.
     fn each(&mut self, start: usize) -> Parse<bool> {
         self.blanks();
         if self.peek() == Some(b'(') {
@@ -121,6 +126,9 @@ impl Parser<'_> {
         else {
             return self.opaque(start, Cause::Syntax);
         };
+        if super::builtins::special(name) {
+            return self.opaque(start, Cause::Arithmetic);
+        }
         let entry = (name.to_vec(), self.span(at));
         self.script.variables.push(entry);
         self.newlines()?;
@@ -171,7 +179,8 @@ impl Parser<'_> {
             self.eat(b'(');
             loop {
                 self.blanks();
-                if self.peek().is_none_or(is_meta) {
+                // bash 5.2 writes `(esac)` out as `esac)` in a substitution.
+                if self.peek().is_none_or(is_meta) || self.reserved("esac") {
                     return self.opaque(start, Cause::Syntax);
                 }
                 let _: Word = self.word()?;

@@ -10,8 +10,15 @@ impl Parser<'_> {
     pub(super) fn dollar(&mut self, b: &mut Builder, quoted: bool) -> Parse {
         let start = self.at;
         self.bump();
+        if self.continues() {
+            // Not every shell joins what a continuation divides here.
+            return self.opaque(start, Cause::Expansion);
+        }
         match self.peek() {
-            Some(b'(') if self.peek_second() == Some(b'(') => self.arithmetic(start, b),
+            Some(b'(') if self.peek_second() == Some(b'(') && self.raw(1) != Some(b'(') => {
+                self.opaque(start, Cause::Arithmetic)
+            }
+            Some(b'(') if self.peek_second() == Some(b'(') => self.arithmetic(start, b, quoted),
             Some(b'(') => {
                 self.substitution()?;
                 b.unknown(quoted);
@@ -25,14 +32,16 @@ impl Parser<'_> {
                 let mut inner = Builder::default();
                 self.double(&mut inner)?;
                 b.quoted = true;
-                b.unknown(true);
+                b.unknown_many(true, inner.is_many());
                 Ok(())
             }
-            Some(byte) if is_name(byte) => {
+            Some(byte) if is_name(byte) || !byte.is_ascii() => {
                 if byte.is_ascii_digit() {
                     self.bump();
                 } else {
-                    while self.peek().is_some_and(is_name) {
+                    // Whether bytes outside ASCII are letters is for the locale
+                    // to say: part of what is unknown in either case.
+                    while self.peek().is_some_and(|c| is_name(c) || !c.is_ascii()) {
                         self.bump();
                     }
                 }
@@ -41,7 +50,7 @@ impl Parser<'_> {
             }
             Some(byte @ (b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!')) => {
                 self.bump();
-                b.unknown(quoted && byte != b'@');
+                b.unknown_many(quoted, quoted && byte == b'@');
                 Ok(())
             }
             _ => {
@@ -59,7 +68,9 @@ impl Parser<'_> {
         self.enter()?;
         let outer = core::mem::take(&mut self.pending);
         let line_starts = self.at;
+        self.substitutions = self.substitutions.saturating_add(1);
         self.list(&[])?;
+        self.substitutions = self.substitutions.saturating_sub(1);
         if !self.pending.is_empty() {
             return self.opaque(start, Cause::HereDocument);
         }
@@ -76,7 +87,7 @@ impl Parser<'_> {
     }
 
     /// `$((…))`, of numbers and operators only.
-    fn arithmetic(&mut self, start: usize, b: &mut Builder) -> Parse {
+    fn arithmetic(&mut self, start: usize, b: &mut Builder, quoted: bool) -> Parse {
         for _ in 0..2 {
             self.peek();
             self.bump();
@@ -90,7 +101,7 @@ impl Parser<'_> {
                     self.bump();
                     self.peek();
                     self.bump();
-                    b.unknown(true);
+                    b.unknown(quoted);
                     return Ok(());
                 }
                 Some(byte) if byte.is_ascii_digit() || b" \t+-*/%".contains(&byte) => {}
@@ -103,6 +114,9 @@ impl Parser<'_> {
     /// `${…}`; the cursor stands on the brace.
     fn parameter(&mut self, start: usize, b: &mut Builder, quoted: bool) -> Parse {
         self.bump();
+        if self.continues() {
+            return self.opaque(start, Cause::Expansion);
+        }
         let mut many = false;
         let length = self.peek() == Some(b'#') && self.peek_second().is_some_and(|c| c != b'}');
         if length {
@@ -137,7 +151,7 @@ impl Parser<'_> {
         }
         if self.peek() == Some(b'}') {
             self.bump();
-            b.unknown(quoted && !many);
+            b.unknown_many(quoted, quoted && many);
             return Ok(());
         }
         if length {
@@ -160,15 +174,15 @@ impl Parser<'_> {
             // `=` sets a variable, `@` may run code, the rest is not known.
             _ => return self.opaque(start, Cause::Expansion),
         }
-        self.alternative(start, quoted)?;
-        b.unknown(quoted && !many);
+        many |= self.alternative(start, quoted)?;
+        b.unknown_many(quoted, quoted && many);
         Ok(())
     }
 
     /// The word of an expansion, up to its brace: only the commands inside
     /// matter. Shells disagree on quotes in here, so there may be none between
     /// double quotes, and no line of a here-document's kind anywhere.
-    fn alternative(&mut self, start: usize, quoted: bool) -> Parse {
+    fn alternative(&mut self, start: usize, quoted: bool) -> Parse<bool> {
         self.enter()?;
         let mut inner = Builder::default();
         loop {
@@ -177,7 +191,7 @@ impl Parser<'_> {
                 Some(b'}') => {
                     self.bump();
                     self.leave();
-                    return Ok(());
+                    return Ok(inner.is_many());
                 }
                 Some(b'\'' | b'"' | b'\\') if quoted => {
                     return self.opaque(start, Cause::Expansion);
@@ -288,9 +302,11 @@ impl Parser<'_> {
             match byte {
                 b'`' => break,
                 b'\\' => match self.raw(0) {
-                    Some(next)
-                        if matches!(next, b'$' | b'`' | b'\\') || (quoted && next == b'"') =>
-                    {
+                    // Shells differ in when they join lines, and in where a quote
+                    // between quotes is escaped.
+                    Some(b'\n') => return self.opaque(start, Cause::Syntax),
+                    Some(b'"') if quoted => return self.opaque(start, Cause::Syntax),
+                    Some(next) if matches!(next, b'$' | b'`' | b'\\') => {
                         self.bump();
                         text.push(next);
                     }

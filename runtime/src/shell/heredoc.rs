@@ -16,8 +16,15 @@ impl Parser<'_> {
     pub(super) fn delimiter(&mut self, start: usize) -> Parse<(Vec<u8>, bool)> {
         let (mut text, mut quoted) = (Vec::new(), false);
         loop {
+            if self.continues() {
+                return self.opaque(start, Cause::HereDocument);
+            }
             match self.peek() {
                 Some(b'$' | b'`') => return self.opaque(start, Cause::HereDocument),
+                // To bash part of the delimiter.
+                Some(b'<' | b'>') if self.peek_second() == Some(b'(') => {
+                    return self.opaque(start, Cause::HereDocument);
+                }
                 Some(quote @ (b'\'' | b'"')) => {
                     quoted = true;
                     self.bump();
@@ -48,15 +55,29 @@ impl Parser<'_> {
                 _ => break,
             }
         }
-        if text.is_empty() {
+        // Delimiters of other bytes are read in too many ways.
+        let plain = |b: &u8| b.is_ascii_alphanumeric() || b"_-.+:%@!,".contains(b);
+        if text.is_empty() || !text.iter().all(plain) {
             return self.opaque(start, Cause::HereDocument);
         }
         Ok((text, quoted))
     }
 
+    /// Refuses a document inside a substitution with more commands than its own
+    /// pipeline behind it: bash 5.2 writes the commands of a substitution out and
+    /// reads them again, and loses separators behind a document.
+    pub(super) fn document_is_last(&self) -> Parse {
+        if self.substitutions > 0 && !self.pending.is_empty() {
+            return self.opaque(self.at, Cause::HereDocument);
+        }
+        Ok(())
+    }
+
     /// Reads the bodies that are due. The cursor stands behind a newline.
     pub(super) fn here_documents(&mut self) -> Parse {
-        for document in core::mem::take(&mut self.pending) {
+        let due = core::mem::take(&mut self.pending);
+        let any = !due.is_empty();
+        for document in due {
             let start = self.at;
             let body_end = loop {
                 let rest = self.source.get(self.at..self.end).unwrap_or(&[]);
@@ -91,6 +112,12 @@ impl Parser<'_> {
             };
             if !document.quoted {
                 self.body(start, body_end)?;
+            }
+        }
+        if any && self.substitutions > 0 {
+            let rest = self.source.get(self.at..self.end).unwrap_or(&[]);
+            if rest.iter().find(|b| !b" \t\n".contains(b)) != Some(&b')') {
+                return self.opaque(self.at, Cause::HereDocument);
             }
         }
         Ok(())

@@ -9,6 +9,8 @@ pub(super) struct Builder {
     parts: Vec<Part>,
     /// Some part of it is quoted.
     pub(super) quoted: bool,
+    /// Some quoted part of it may be any number of arguments, or none.
+    many: bool,
     /// Everything that follows is unknown (a brace expansion or a class).
     rest_unknown: bool,
     braces_seen: bool,
@@ -34,11 +36,17 @@ impl Builder {
     pub(super) fn part(&mut self, part: Part) {
         if !self.rest_unknown {
             self.parts.push(part);
-        } else if matches!(part, Part::Unknown { quoted: false }) {
-            if let Some(last) = self.parts.last_mut() {
-                *last = part;
-            }
+        } else if matches!(part, Part::Unknown { quoted: false })
+            && let Some(last) = self.parts.last_mut()
+        {
+            *last = part;
         }
+    }
+
+    /// An expansion between double quotes; where `many`, of several values.
+    pub(super) fn unknown_many(&mut self, quoted: bool, many: bool) {
+        self.many |= many;
+        self.unknown(quoted && !many);
     }
 
     pub(super) fn unknown(&mut self, quoted: bool) {
@@ -53,15 +61,31 @@ impl Builder {
         self.rest_unknown = true;
     }
 
+    /// Whether a quoted part may be several arguments.
+    pub(super) fn is_many(&self) -> bool {
+        self.many
+    }
+
     fn is_empty(&self) -> bool {
         self.parts.is_empty() && !self.quoted
     }
 
     fn finish(self, span: core::ops::Range<usize>) -> Word {
-        let only_unknown = self.parts.iter().all(|p| matches!(p, Part::Unknown { quoted: false }));
-        let may_vanish = !self.quoted && only_unknown && !self.parts.is_empty();
+        let empty = |p: &Part| match p {
+            Part::Unknown { quoted } => self.many || !quoted,
+            Part::Known(bytes) => self.many && bytes.is_empty(),
+            Part::Either(..) | Part::Home => false,
+        };
+        let only_unknown = !self.parts.is_empty() && self.parts.iter().all(empty);
+        let may_vanish = only_unknown && (self.many || !self.quoted);
         Word { span, parts: self.parts, may_vanish }
     }
+}
+
+/// Whether these words are `time` and its options.
+fn timed(words: &[Word]) -> bool {
+    let mut words = words.iter().map(Word::known);
+    words.next() == Some(Some(b"time")) && words.all(|w| w.is_some_and(|w| w.starts_with(b"-")))
 }
 
 /// Bytes that end a word where they are not quoted.
@@ -112,10 +136,22 @@ impl Parser<'_> {
         let start = self.at;
         let mut command =
             Simple { depth: self.depth, repeats: self.loops > 0, ..Simple::default() };
+        // Whether the last word is `]]` without quotes.
+        let mut literal = false;
+        // Whether the command ends here to shells that do not know `&>`.
+        let mut ended = false;
         loop {
             self.blanks();
             let here = self.at;
+            if self.peek() == Some(b'&') && self.peek_second() == Some(b'>') {
+                ended = true;
+            }
             if let Some(redirection) = self.redirection()? {
+                let first = command.words.first().and_then(Word::known);
+                let last = command.words.last().and_then(Word::known);
+                if first == Some(b"[[") && last != Some(b"]]") {
+                    return self.opaque(here, Cause::Conditional);
+                }
                 command.redirections.push(redirection);
                 continue;
             }
@@ -129,6 +165,9 @@ impl Parser<'_> {
                 Some(byte) if is_meta(byte) => break,
                 Some(_) => {}
             }
+            if ended {
+                return self.opaque(here, Cause::Syntax);
+            }
             if command.words.is_empty() {
                 if let Some(assignment) = self.assignment()? {
                     command.assignments.push(assignment);
@@ -138,8 +177,31 @@ impl Parser<'_> {
                 if prefixed && super::compound::RESERVED.iter().any(|r| self.reserved(r)) {
                     return self.opaque(here, Cause::Syntax);
                 }
+            } else if timed(&command.words) {
+                // To bash `time` is a reserved word, and a command follows.
+                let reserved = super::compound::RESERVED.iter().any(|r| self.reserved(r));
+                let option = self.peek() == Some(b'-');
+                let known = self.reserved("-p") || self.reserved("--");
+                if reserved
+                    || (option && !known)
+                    || self.reserved("[[")
+                    || self.assignment()?.is_some()
+                {
+                    return self.opaque(here, Cause::Syntax);
+                }
             }
+            literal = self.reserved("]]");
+            let matching = self.reserved("=~");
             let word = self.word()?;
+            if word.known().is_some_and(|k| k.starts_with(b"{") && k.ends_with(b"}"))
+                && matches!(self.peek(), Some(b'<' | b'>'))
+            {
+                // `{name}>` is a descriptor to bash, a word to other shells.
+                return self.opaque(here, Cause::Descriptor);
+            }
+            if matching && command.words.first().and_then(Word::known) == Some(b"[[") {
+                return self.opaque(here, Cause::Conditional);
+            }
             command.words.push(word);
         }
         command.span = self.span(start);
@@ -151,17 +213,18 @@ impl Parser<'_> {
         }
         // What a shell takes for `[[ … ]]` another runs as a program.
         if command.words.first().and_then(Word::known) == Some(b"[[") {
-            self.conditional(&command)?;
+            self.conditional(&command, literal)?;
         }
+        let opaque = super::builtins::evaluates(&command.words);
         self.script.commands.push(command);
-        Ok(())
+        if opaque { self.opaque(start, Cause::Builtin) } else { Ok(()) }
     }
 
     /// `[[ … ]]` of plain words only, none of which is evaluated as a number.
-    fn conditional(&self, command: &Simple) -> Parse {
-        const EVALUATES: [&[u8]; 9] =
-            [b"-eq", b"-ne", b"-lt", b"-le", b"-gt", b"-ge", b"-v", b"-R", b"=~"];
-        let closed = command.words.last().and_then(Word::known) == Some(b"]]");
+    fn conditional(&self, command: &Simple, literal: bool) -> Parse {
+        const EVALUATES: [&[u8]; 8] =
+            [b"-eq", b"-ne", b"-lt", b"-le", b"-gt", b"-ge", b"-v", b"-R"];
+        let closed = literal && command.words.last().and_then(Word::known) == Some(b"]]");
         let plain = command.words.iter().all(|w| w.known().is_none_or(|k| !EVALUATES.contains(&k)));
         let unknown_operator = command.words.iter().any(|w| w.may_vanish);
         if closed && plain && !unknown_operator {
@@ -176,20 +239,30 @@ impl Parser<'_> {
         let start = self.at;
         let mut name = Vec::new();
         while let Some(byte) = self.peek() {
-            if !(is_name_start(byte) || (!name.is_empty() && is_name(byte))) {
+            let starts = is_name_start(byte) || !byte.is_ascii();
+            if !starts && (name.is_empty() || !is_name(byte)) {
                 break;
             }
             name.push(byte);
             self.bump();
         }
+        if !name.is_ascii() {
+            // Whether these are letters of a name is for the locale to say.
+            if matches!(self.peek(), Some(b'=' | b'+' | b'[')) {
+                return self.opaque(start, Cause::Syntax);
+            }
+            self.at = start;
+            return Ok(None);
+        }
         let appends =
             !name.is_empty() && self.peek() == Some(b'+') && self.peek_second() == Some(b'=');
         if appends {
-            self.bump();
+            // A command of that name to a POSIX shell.
+            return self.opaque(start, Cause::Syntax);
         }
         match self.peek() {
             Some(b'=') if !name.is_empty() => self.bump(),
-            Some(b'[') if !name.is_empty() && self.subscript_is_assigned() => {
+            Some(b'[') if !name.is_empty() && !self.plain_subscript() => {
                 return self.opaque(start, Cause::Array);
             }
             _ => {
@@ -202,19 +275,31 @@ impl Parser<'_> {
         }
         let value = match self.peek() {
             None => Word::default(),
+            Some(b'<' | b'>') if self.peek_second() == Some(b'(') => self.word()?,
             Some(byte) if is_meta(byte) => Word::default(),
             Some(_) => self.word()?,
         };
+        if super::builtins::special(&name) {
+            return self.opaque(start, Cause::Arithmetic);
+        }
         Ok(Some(Assignment { name, value, span: self.span(start) }))
     }
 
-    /// Whether `[…]=` follows: an element of an array. Quotes are not looked at;
-    /// an unclear case counts as one.
-    fn subscript_is_assigned(&self) -> bool {
-        let rest = self.source.get(self.at..self.end).unwrap_or(&[]);
-        let line = rest.split(|&b| b == b'\n').next().unwrap_or(rest);
-        let line = line.get(..line.len().min(256)).unwrap_or(line);
-        line.windows(2).any(|w| w == b"]=") || line.windows(3).any(|w| w == b"]+=")
+    /// Whether what follows `NAME[` at the place of a command is plain text up to
+    /// its bracket, and no element of an array is set. To bash everything up to
+    /// the bracket is one word, blanks and separators included.
+    fn plain_subscript(&self) -> bool {
+        let rest = self.source.get(self.at.saturating_add(1)..self.end).unwrap_or(&[]);
+        let rest = rest.get(..rest.len().min(256)).unwrap_or(rest);
+        let plain = |b: u8| is_name(b) || b"-+.,:/*?^!@%".contains(&b);
+        let length = rest.iter().position(|&b| !plain(b));
+        let behind = length.and_then(|n| rest.get(n..)).unwrap_or(&[]);
+        let sets = |b: Option<&u8>| matches!(b, None | Some(b'=' | b'+' | b'\\'));
+        match behind {
+            [b']'] => true,
+            [b']', after @ ..] => !sets(after.first()),
+            _ => false,
+        }
     }
 
     /// A word; the cursor stands at its first byte, which ends no word.
@@ -234,7 +319,12 @@ impl Parser<'_> {
             match byte {
                 b'<' | b'>' => {
                     self.bump();
+                    let before = self.script.commands.len();
                     self.substitution()?;
+                    if self.script.commands.len() == before {
+                        // No word at all to some versions of bash.
+                        return self.opaque(start, Cause::Syntax);
+                    }
                     b.unknown(true);
                 }
                 b'\'' => self.single(&mut b)?,
@@ -265,9 +355,10 @@ impl Parser<'_> {
                 }
                 b'{' => {
                     self.bump();
+                    // A continuation may stand between the dots.
+                    let two = |w: &[u8]| w == b".." || w == b"\\\n";
                     let expands = |rest: &[u8]| {
-                        rest.contains(&b'}')
-                            && (rest.contains(&b',') || rest.windows(2).any(|w| w == b".."))
+                        rest.contains(&b'}') && (rest.contains(&b',') || rest.windows(2).any(two))
                     };
                     if !b.braces_seen && self.rest_of_word_has(expands) {
                         b.open_ended();
@@ -276,7 +367,7 @@ impl Parser<'_> {
                     }
                     b.braces_seen = true;
                 }
-                b'~' if at_tilde => self.tilde(&mut b),
+                b'~' if at_tilde => self.tilde(&mut b)?,
                 _ => {
                     self.bump();
                     b.byte(byte);
@@ -289,19 +380,25 @@ impl Parser<'_> {
         Ok(b.finish(self.span(start)))
     }
 
-    /// Looks ahead to the end of the line, over what might be this word. Done at
-    /// most once a word for each question.
+    /// Looks ahead over what might be this word. Done at most once a word for
+    /// each question.
     fn rest_of_word_has(&self, test: impl Fn(&[u8]) -> bool) -> bool {
+        const MOST: usize = 512;
         let rest = self.source.get(self.at..self.end).unwrap_or(&[]);
-        // Up to the first blank; quoted blanks and substitutions may hide more,
-        // so with any of those the whole rest counts.
-        let end = rest.iter().position(|&b| is_meta(b)).unwrap_or(rest.len());
-        let word = rest.get(..end).unwrap_or(rest);
-        let plain = !word.iter().any(|b| b"'\"\\$`".contains(b));
-        if plain { test(word) } else { test(rest) }
+        let near = rest.get(..MOST).unwrap_or(rest);
+        // Up to the first blank; quoted blanks may hide more, so with any quotes
+        // all that is near counts. What a substitution gives may hold anything.
+        let end = near.iter().position(|&b| is_meta(b)).unwrap_or(near.len());
+        let word = near.get(..end).unwrap_or(near);
+        let substitutes = matches!(near.get(end..), Some([b'<' | b'>', b'(', ..]));
+        if substitutes || word.iter().any(|b| b"$`".contains(b)) {
+            return true;
+        }
+        let plain = end < MOST && !word.iter().any(|b| b"'\"\\".contains(b));
+        if plain { test(word) } else { rest.len() > MOST || test(near) }
     }
 
-    fn tilde(&mut self, b: &mut Builder) {
+    fn tilde(&mut self, b: &mut Builder) -> Parse {
         let first = b.is_empty();
         self.bump();
         let mut length = 0usize;
@@ -309,13 +406,21 @@ impl Parser<'_> {
             length = length.saturating_add(1);
         }
         let next = self.raw(length);
-        if length == 0 && first && next.is_none_or(|c| c == b'/' || is_meta(c)) {
+        if next == Some(b'\\') && self.raw(length.saturating_add(1)) == Some(b'\n') {
+            // What is joined may still be part of the name.
+            return self.opaque(self.at, Cause::Expansion);
+        }
+        let substitutes = matches!(next, Some(b'<' | b'>'))
+            && self.raw(length.saturating_add(1)).is_some_and(|c| c == b'(' || c == b'\\');
+        let ends = next.is_none_or(|c| c == b'/' || is_meta(c)) && !substitutes;
+        if length == 0 && first && ends {
             b.part(Part::Home);
         } else {
             // Somebody's home, the working directory, or the text itself.
             self.at = self.at.saturating_add(length);
             b.unknown(true);
         }
+        Ok(())
     }
 
     fn single(&mut self, b: &mut Builder) -> Parse {
@@ -385,12 +490,18 @@ impl Parser<'_> {
             self.bump();
         }
         let numbered = self.at > start;
+        let digits = self.source.get(start..self.at).unwrap_or(&[]);
+        let many = digits.len() > 1;
         let first = self.peek();
         let second = self.peek_second();
         let kind = match (first, second) {
             (Some(b'<' | b'>'), Some(b'(')) => {
                 self.at = start;
                 return Ok(None);
+            }
+            (Some(b'<' | b'>'), _) if many => {
+                // To some shells a word, and a redirection without a number.
+                return self.opaque(start, Cause::Descriptor);
             }
             (Some(b'<'), Some(b'<')) => return self.here(start).map(Some),
             (Some(b'<'), Some(b'>')) => (2, Redirect::ReadWrite),
@@ -436,13 +547,18 @@ impl Parser<'_> {
         self.bump();
         let target = self.target(start)?;
         let span = self.span(start);
+        if target.known().is_some_and(|k| k.len() > 1 && k.starts_with(b"-")) {
+            // `>&-` and a word to bash.
+            return self.opaque(start, Cause::Descriptor);
+        }
         let Some(known) = target.known() else {
             return self.opaque(start, Cause::Descriptor);
         };
         let digits = known.strip_suffix(b"-").unwrap_or(known);
         let kind = if digits.iter().all(u8::is_ascii_digit) {
             Redirect::Free
-        } else if output {
+        } else if output && known.iter().all(|&b| is_name(b) || b"/.-+,@%:".contains(&b)) {
+            // bash expands the name twice.
             Redirect::Write
         } else {
             return self.opaque(start, Cause::Descriptor);
@@ -455,6 +571,10 @@ impl Parser<'_> {
         for _ in 0..2 {
             self.peek();
             self.bump();
+        }
+        if self.continues() {
+            // `<<` `-` to some shells, `<<-` to others.
+            return self.opaque(start, Cause::HereDocument);
         }
         if self.eat(b'<') {
             let target = self.target(start)?;
