@@ -37,7 +37,8 @@ fuzz_target!(|bytes: &[u8]| {
         params: policy.params.iter().map(|p| (p.name.clone(), b"/param".to_vec())).collect(),
     };
     let params = hosts.params.iter().map(|(n, d)| (n.as_str(), d.as_slice())).collect::<Vec<_>>();
-    for bytes in tables {
+    // One of the two forms at a time.
+    for bytes in tables.iter().skip(rest.len() % 2).take(1) {
         let table = Table::from_bytes(bytes).expect("a table just written");
         for context in &policy.contexts {
             let of_table = table.context(&context.name).expect("a context of the policy");
@@ -67,7 +68,7 @@ fuzz_target!(|bytes: &[u8]| {
                     }
                 }
                 if let Ok(text) = std::str::from_utf8(rest) {
-                    let _ = of_table.plain_command(&session, text);
+                    let _ = of_table.command(&session, text);
                 }
                 if context.phases.contains(&phase) {
                     assert!(before.iter().zip(&effects).all(|(b, now)| b <= now), "{phase} is stricter");
