@@ -34,7 +34,7 @@ const EDITION: u32 = 1;
 mod grammar {
     /// The grammar's parser.
     #[derive(pest_derive::Parser)]
-    #[grammar = "../grammar/mero.pest"]
+    #[grammar = "grammar/mero.pest"]
     pub(crate) struct Mero;
 }
 
