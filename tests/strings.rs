@@ -308,7 +308,7 @@ fn phases_hold_for_strings() {
         Phase::Plan,
         None,
         None,
-        "allow | git status\nask | git log\nphase | echo x\nphase | git status; echo x\nphase | npm x\nphase | git status > x\ncommand-not-allowed | ls\nphase | $x",
+        "allow | git status\nask | git log\nphase | echo x\nphase | git status; echo x\nphase | npm x\nphase | git status > x\ncommand-not-allowed | export CI=1\ncommand-not-allowed | ls\nphase | $x",
     );
     check_with(rules, Phase::AcceptEdits, None, None, "ask | npm x\nask | echo x > ask\nask | $x");
     check_with(

@@ -308,7 +308,8 @@ impl Context<'_> {
                     }
                 }
                 // Listing the name says that it may be set.
-                (own.effect == NO_RULE && !rest.is_empty()).then(allowed)
+                let plain = own.effect == NO_RULE && !rest.is_empty() && phase != Phase::Plan;
+                plain.then(allowed)
             }
             b"printf" => {
                 let first = rest.first()?;
