@@ -11,6 +11,8 @@ mod powerless_mount;
 
 use crate::diag::Diagnostic;
 use crate::hir::Policy;
+use crate::request::Judge;
+use crate::table;
 
 /// Patterns that cannot be read. Each stands by itself, so they are judged
 /// whatever else is wrong.
@@ -19,12 +21,34 @@ pub fn patterns(policy: &Policy) -> Vec<Diagnostic> {
     patterns::check(policy)
 }
 
-/// Runs all rules on a policy without errors.
-#[must_use]
-pub fn run(policy: &Policy) -> Vec<Diagnostic> {
-    let mut out = ask_without_allow::check(policy);
-    out.extend(powerless_mount::check(policy));
-    out.extend(contradiction::fields(policy));
-    out.extend(contradiction::rules(policy));
-    out
+/// What every rule may look at.
+pub(crate) struct View<'p> {
+    /// The policy, without errors.
+    pub(crate) policy: &'p Policy,
+    /// Its table, to confirm a witness.
+    pub(crate) judge: Judge<'p>,
 }
+
+/// Runs all rules on a policy without errors.
+///
+/// # Errors
+/// What keeps the policy from being compiled: then nothing can be said of its
+/// decisions.
+pub fn run(policy: &Policy) -> Result<Vec<Diagnostic>, Box<Diagnostic>> {
+    let compiled = table::compile(policy, table::Options::default())?;
+    let mut out = Vec::new();
+    let Ok(judge) = Judge::new(&compiled.bytes, policy) else { return Ok(out) };
+    let view = View { policy, judge };
+    for check in RULES {
+        out.extend(check(&view));
+    }
+    Ok(out)
+}
+
+/// All rules, in no order: findings are sorted by place.
+const RULES: &[fn(&View<'_>) -> Vec<Diagnostic>] = &[
+    |v| ask_without_allow::check(v.policy),
+    |v| powerless_mount::check(v.policy),
+    |v| contradiction::fields(v.policy),
+    |v| contradiction::rules(v.policy),
+];

@@ -55,7 +55,10 @@ pub fn analyse(host: &dyn Host, policy: &str) -> Result<Analysis, LoadError> {
     diagnostics.extend(check::patterns(&policy));
     // With half a policy, most of what the rules say would be wrong.
     if !broken && !diagnostics.iter().any(|d| d.level == Level::Error) {
-        diagnostics.extend(check::run(&policy));
+        match check::run(&policy) {
+            Ok(found) => diagnostics.extend(found),
+            Err(unfit) => diagnostics.push(*unfit),
+        }
     }
     let mut diagnostics = silence(&units, diagnostics, broken);
     let std_files = units.iter().filter(|u| u.std).map(|u| u.file).collect::<Vec<_>>();

@@ -19,6 +19,7 @@ pub mod hir;
 pub mod library;
 pub mod limits;
 pub mod oracle;
+pub mod request;
 pub mod source;
 pub mod syntax;
 pub mod table;

@@ -1,10 +1,11 @@
 //! `meroc eval`: JSON Lines in, JSON Lines out, in order.
 
 use super::engine::{Detail, Engine};
-use super::request::{Request, answer};
+use super::request::answer;
 use super::{Binding, FOUND, Failure, Outcome, Terminal};
 use crate::diag::did_you_mean;
 use crate::driver::Host;
+use crate::request::Request;
 use mero_runtime::{Phase, Table};
 use std::io::{BufRead, BufWriter, Write};
 use std::process::ExitCode;

@@ -3,10 +3,11 @@
 use super::engine::{Detail, Engine};
 use super::eval::{context, phase};
 use super::parts::{self, Part};
-use super::request::{Ask, Reply, RuleAt, answer, rule_at};
+use super::request::{Reply, RuleAt, answer, rule_at};
 use super::{Binding, Failure, Outcome, Terminal};
 use crate::driver::Host;
 use crate::oracle::{Oracle, Step, joined_text};
+use crate::request::Ask;
 use clap::ValueEnum;
 use mero_runtime::{Kind, Permission, Phase};
 use serde::Serialize;

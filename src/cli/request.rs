@@ -1,36 +1,12 @@
-//! Requests and answers of `eval`, as JSON.
+//! Answers of `eval`, as JSON.
 
 use super::engine::Engine;
 use super::parts;
 use crate::oracle::{Answer, Oracle, joined_text};
+use crate::request::Ask;
 use crate::source::Span;
-use mero_runtime::{Context, Decision, Effect, Kind, Permission, Phase, Reason};
-use serde::{Deserialize, Serialize};
-
-/// One line of `eval`'s input.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Request {
-    pub(super) context: Option<String>,
-    pub(super) phase: Option<String>,
-    pub(super) path: Option<String>,
-    pub(super) permission: Option<String>,
-    pub(super) kind: Option<String>,
-    pub(super) command: Option<String>,
-    pub(super) argv: Option<Vec<String>>,
-    pub(super) tool: Option<String>,
-    pub(super) requires: Option<Vec<String>>,
-}
-
-/// What a request asks for.
-#[derive(Clone, Debug)]
-pub(super) enum Ask {
-    Path { path: Vec<u8>, permissions: Permission, kind: Kind },
-    Permission(Permission),
-    Command(String),
-    Argv(Vec<Vec<u8>>),
-    Tool { name: String, requires: Vec<String> },
-}
+use mero_runtime::{Context, Decision, Effect, Phase, Reason};
+use serde::Serialize;
 
 /// A rule in an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -53,82 +29,6 @@ pub(super) struct Reply {
     pub(super) rule: Option<RuleAt>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) message: Option<String>,
-}
-
-fn permissions(text: &str) -> Result<Permission, String> {
-    match Permission::parse(text) {
-        Some(set) if !set.is_empty() => Ok(set),
-        _ => Err(format!(
-            "`permission` is `{text}`, expected `read`, `write`, `execute`, `delete`, joined by `|`, or `all`"
-        )),
-    }
-}
-
-impl Request {
-    /// What is asked, or what is wrong with the request.
-    pub(super) fn ask(&self) -> Result<Ask, String> {
-        let kinds =
-            [self.path.is_some(), self.command.is_some(), self.argv.is_some(), self.tool.is_some()];
-        if kinds.iter().filter(|k| **k).count() > 1 {
-            return Err("a request has one of `path`, `command`, `argv`, `tool`".into());
-        }
-        if self.requires.is_some() && self.tool.is_none() {
-            return Err("`requires` goes with `tool`".into());
-        }
-        if self.kind.is_some() && self.path.is_none() {
-            return Err("`kind` goes with `path`".into());
-        }
-        if self.permission.is_some()
-            && (self.command.is_some() || self.argv.is_some() || self.tool.is_some())
-        {
-            return Err("`permission` goes with `path`, or stands alone".into());
-        }
-        let set = self.permission.as_deref().map(permissions).transpose()?;
-        if let Some(path) = &self.path {
-            let kind = match self.kind.as_deref() {
-                None => Kind::Unknown,
-                Some("file") => Kind::File,
-                Some("dir") => Kind::Directory,
-                Some(other) => {
-                    return Err(format!("`kind` is `{other}`, expected `file` or `dir`"));
-                }
-            };
-            let permissions = set.ok_or("a path needs a `permission`")?;
-            return Ok(Ask::Path { path: path.clone().into_bytes(), permissions, kind });
-        }
-        if let Some(command) = &self.command {
-            return Ok(Ask::Command(command.clone()));
-        }
-        if let Some(argv) = &self.argv {
-            return Ok(Ask::Argv(argv.iter().map(|w| w.clone().into_bytes()).collect()));
-        }
-        if let Some(name) = &self.tool {
-            let requires = self.requires.clone().unwrap_or_default();
-            return Ok(Ask::Tool { name: name.clone(), requires });
-        }
-        set.map(Ask::Permission).ok_or_else(|| {
-            "a request has one of `path`, `command`, `argv`, `tool`, `permission`".into()
-        })
-    }
-}
-
-/// Decides with the compiled table.
-pub(super) fn decide(engine: &Engine, context: &Context<'_>, phase: Phase, ask: &Ask) -> Decision {
-    let params = engine.params();
-    let session = engine.session(phase, &params);
-    match ask {
-        Ask::Path { path, permissions, kind } => context.path(&session, path, *permissions, *kind),
-        Ask::Permission(permissions) => context.permission(&session, *permissions),
-        Ask::Command(command) => context.command(&session, command),
-        Ask::Argv(argv) => {
-            let words = argv.iter().map(Vec::as_slice).collect::<Vec<_>>();
-            context.argv(&session, &words)
-        }
-        Ask::Tool { name, requires } => {
-            let requires = requires.iter().map(String::as_str).collect::<Vec<_>>();
-            context.tool(&session, name, &requires)
-        }
-    }
 }
 
 /// Decides with the oracle, where the policy's source is there. `None` for
@@ -175,7 +75,7 @@ pub(super) fn answer(
             string_rule = parts::decisive(&decision, &parts).and_then(|p| p.rule.clone());
             decision
         }
-        _ => decide(engine, context, phase, ask),
+        _ => ask.decide(context, &engine.session(phase, &engine.params())),
     };
     let naive = oracle(engine, context.name(), phase, ask);
     if let Some(naive) = &naive
