@@ -15,7 +15,8 @@
 //! * [`determinize`](mod@determinize), [`minimize`](mod@minimize), [`product`](mod@product): construction, always under
 //!   a budget, always ending in the *canonical* minimal automaton: equal languages
 //!   over equal classes are equal values.
-//! * [`witness`]: shortest strings that show an answer.
+//! * [`witness`]: shortest strings that show an answer; [`explore`]: searches through
+//!   several automata at once, for questions that no single one holds.
 //!
 //! Whatever can outgrow its budget returns [`TooLarge`]; a pattern that cannot be
 //! read, or that could never match, is a [`PatternError`].
@@ -25,6 +26,7 @@ pub mod alphabet;
 pub mod argv;
 pub mod determinize;
 pub mod dfa;
+pub mod explore;
 pub mod glob;
 pub mod minimize;
 pub mod nfa;
@@ -32,6 +34,7 @@ mod pattern;
 pub mod product;
 pub mod regex;
 pub mod text;
+pub mod vectors;
 pub mod witness;
 
 pub use alphabet::{ByteSet, Classes};

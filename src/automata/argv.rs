@@ -61,6 +61,20 @@ pub struct Hole {
 /// [`PatternError`] for an empty pattern, anything unclosed, `...` or `{read...}`
 /// that is not last, and holes that are not the tail of a word.
 pub fn words(pattern: &str, basename: bool) -> Result<Words, PatternError> {
+    words_with(pattern, basename, &|_| Re::Empty)
+}
+
+/// Reads a command pattern over vectors with a letter before each word (see
+/// [`vectors`](super::vectors)): `letter` says which, for the hole that the word ends
+/// in if it does.
+///
+/// # Errors
+/// As [`words`].
+pub fn words_with(
+    pattern: &str,
+    basename: bool,
+    letter: &dyn Fn(Option<&Hole>) -> Re,
+) -> Result<Words, PatternError> {
     pattern::check(pattern)?;
     let mut parser = Parser { pattern, at: 0, avoid: ByteSet::of(b'/') };
     let mut result =
@@ -79,7 +93,7 @@ pub fn words(pattern: &str, basename: bool) -> Result<Words, PatternError> {
         }
         if parser.eat_rest() {
             result.rest = true;
-            let argument = || Re::cat([pattern::any(ByteSet::EMPTY), Re::byte(0)]);
+            let argument = || Re::cat([letter(None), pattern::any(ByteSet::EMPTY), Re::byte(0)]);
             parts.push(if first { argument().plus() } else { argument().star() });
             first = false;
             continue;
@@ -99,7 +113,7 @@ pub fn words(pattern: &str, basename: bool) -> Result<Words, PatternError> {
                     });
                 }
                 result.words += 1;
-                parts.extend([re, Re::byte(0)]);
+                parts.extend([letter(None), re, Re::byte(0)]);
             }
             Some(HoleText { permissions, many, at }) => {
                 let prefixes = spellings(&word).ok_or_else(|| {
@@ -121,8 +135,9 @@ pub fn words(pattern: &str, basename: bool) -> Result<Words, PatternError> {
                 }
                 let body = pattern::bytes(ByteSet::EMPTY);
                 let value = Re::cat([Re::set(body.without(b'-')), Re::set(body).star()]);
-                let argument = Re::cat([re, value, Re::byte(0)]);
-                result.holes.push(Hole { word: result.words, prefixes, permissions, many });
+                let hole = Hole { word: result.words, prefixes, permissions, many };
+                let argument = Re::cat([letter(Some(&hole)), re, value, Re::byte(0)]);
+                result.holes.push(hole);
                 if many {
                     result.rest = true;
                     parts.push(argument.star());

@@ -50,6 +50,11 @@ impl Parser<'_> {
             }
             Some(byte @ (b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!')) => {
                 self.bump();
+                if byte == b'$' && self.peek().is_some_and(|c| b"({[".contains(&c)) {
+                    // Where the string ends, bash finds out by the second `$`, and what
+                    // it expands is the first.
+                    return self.opaque(start, Cause::Expansion);
+                }
                 b.unknown_many(quoted, quoted && byte == b'@');
                 Ok(())
             }

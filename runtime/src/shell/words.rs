@@ -15,6 +15,8 @@ pub(super) struct Builder {
     rest_unknown: bool,
     braces_seen: bool,
     class_seen: bool,
+    /// The first part that may hold a `[` that counts.
+    opens_class: Option<usize>,
 }
 
 impl Builder {
@@ -35,6 +37,9 @@ impl Builder {
 
     pub(super) fn part(&mut self, part: Part) {
         if !self.rest_unknown {
+            if matches!(part, Part::Unknown { quoted: false }) {
+                self.opens_class = self.opens_class.or(Some(self.parts.len()));
+            }
             self.parts.push(part);
         } else if matches!(part, Part::Unknown { quoted: false })
             && let Some(last) = self.parts.last_mut()
@@ -61,6 +66,18 @@ impl Builder {
         self.rest_unknown = true;
     }
 
+    /// A `]` without quotes: an unknown part before it may have opened a class, which
+    /// then takes in all that stands between.
+    fn close_class(&mut self) {
+        match self.opens_class {
+            Some(at) if !self.rest_unknown => {
+                self.parts.truncate(at.saturating_add(1));
+                self.rest_unknown = true;
+            }
+            _ => self.byte(b']'),
+        }
+    }
+
     /// Whether a quoted part may be several arguments.
     pub(super) fn is_many(&self) -> bool {
         self.many
@@ -82,10 +99,18 @@ impl Builder {
     }
 }
 
-/// Whether these words are `time` and its options.
-fn timed(words: &[Word]) -> bool {
-    let mut words = words.iter().map(Word::known);
-    words.next() == Some(Some(b"time")) && words.all(|w| w.is_some_and(|w| w.starts_with(b"-")))
+/// Whether these words are `time` and its options; if so, whether they end in the
+/// last one that it takes.
+fn timed(words: &[Word]) -> Option<bool> {
+    if words.len() > 3 {
+        return None;
+    }
+    let known = words.iter().map(Word::known).collect::<Option<Vec<_>>>()?;
+    match known[..] {
+        [b"time"] | [b"time", b"-p"] => Some(false),
+        [b"time", b"--"] | [b"time", b"-p", b"--"] => Some(true),
+        _ => None,
+    }
 }
 
 /// Bytes that end a word where they are not quoted.
@@ -177,22 +202,26 @@ impl Parser<'_> {
                 if prefixed && super::compound::RESERVED.iter().any(|r| self.reserved(r)) {
                     return self.opaque(here, Cause::Syntax);
                 }
-            } else if timed(&command.words) {
+            } else if timed(&command.words).is_some() {
                 // To bash `time` is a reserved word, and a command follows.
                 let reserved = super::compound::RESERVED.iter().any(|r| self.reserved(r));
-                let option = self.peek() == Some(b'-');
-                let known = self.reserved("-p") || self.reserved("--");
-                if reserved
-                    || (option && !known)
-                    || self.reserved("[[")
-                    || self.assignment()?.is_some()
-                {
+                if reserved || self.reserved("[[") || self.assignment()?.is_some() {
                     return self.opaque(here, Cause::Syntax);
                 }
             }
             literal = self.reserved("]]");
             let matching = self.reserved("=~");
+            let timed = timed(&command.words);
+            let option = timed == Some(false) && {
+                let first = command.words.len() == 1;
+                self.reserved("--") || (first && self.reserved("-p"))
+            };
             let word = self.word()?;
+            let dashed = || word.known().is_some_and(|k| k.starts_with(b"-"));
+            if timed.is_some() && !option && dashed() {
+                // An option to some, to bash the command's name.
+                return self.opaque(here, Cause::Syntax);
+            }
             if word.known().is_some_and(|k| k.starts_with(b"{") && k.ends_with(b"}"))
                 && matches!(self.peek(), Some(b'<' | b'>'))
             {
@@ -368,6 +397,10 @@ impl Parser<'_> {
                     b.braces_seen = true;
                 }
                 b'~' if at_tilde => self.tilde(&mut b)?,
+                b']' => {
+                    self.bump();
+                    b.close_class();
+                }
                 _ => {
                     self.bump();
                     b.byte(byte);
@@ -545,9 +578,12 @@ impl Parser<'_> {
         self.bump();
         self.peek();
         self.bump();
+        self.blanks();
+        let written = self.at;
         let target = self.target(start)?;
         let span = self.span(start);
-        if target.known().is_some_and(|k| k.len() > 1 && k.starts_with(b"-")) {
+        let written = self.source.get(written..self.at).unwrap_or(&[]);
+        if written.starts_with(b"-") && written != b"-" {
             // `>&-` and a word to bash.
             return self.opaque(start, Cause::Descriptor);
         }

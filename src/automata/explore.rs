@@ -1,0 +1,162 @@
+//! Searching what no single automaton holds: the states of several automata and
+//! whatever else a question has to remember, made step by step.
+//!
+//! A [`Machine`] says where a search begins and what a byte does; [`explore`] visits
+//! every state that is reached once, breadth first and in the order in which people
+//! type letters, so the string that leads to a state is a shortest one. A machine
+//! answers `None` where nothing that matters can follow: that is how a question about
+//! one rule stays within the strings that the rule can match. Cost: states reached ×
+//! letters. Errors: [`TooLarge`] past the budget.
+
+// Columns index classes of the automata they come from; nodes point at earlier ones.
+#![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use super::TooLarge;
+use super::alphabet::typed_rank;
+use super::dfa::{Dfa, Label};
+use super::minimize::Columns;
+use std::collections::HashSet;
+use std::hash::Hash;
+
+/// Something that reads bytes.
+pub trait Machine {
+    /// All that it remembers.
+    type State: Clone + Eq + Hash;
+    /// Before the first byte; `None` if no string matters.
+    fn start(&self) -> Option<Self::State>;
+    /// After one more byte; `None` if no string that goes on from there matters.
+    fn step(&self, state: &Self::State, byte: u8) -> Option<Self::State>;
+}
+
+/// One byte for each group of bytes that several automata do not tell apart.
+pub struct Letters {
+    columns: Option<Columns>,
+    reps: Vec<u8>,
+}
+
+impl Default for Letters {
+    fn default() -> Self {
+        Letters::new()
+    }
+}
+
+impl Letters {
+    /// Tells nothing apart.
+    #[must_use]
+    pub fn new() -> Letters {
+        Letters { columns: None, reps: Vec::new() }
+    }
+
+    /// Tells apart what this automaton does. All automata share their classes.
+    pub fn add<L: Label>(&mut self, dfa: &Dfa<L>) {
+        let own = Columns::of(dfa);
+        self.reps = dfa.classes.reps().to_vec();
+        self.columns = Some(match self.columns.take() {
+            Some(known) => known.join(&own),
+            None => own,
+        });
+    }
+
+    /// The bytes, the most readable first.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        let Some(columns) = &self.columns else { return Vec::new() };
+        let mut best: Vec<Option<u8>> = vec![None; columns.count()];
+        for (&column, &rep) in columns.of_class.iter().zip(&self.reps) {
+            let slot = &mut best[usize::from(column)];
+            if slot.is_none_or(|known| typed_rank(rep) < typed_rank(known)) {
+                *slot = Some(rep);
+            }
+        }
+        let mut bytes: Vec<u8> = best.into_iter().flatten().collect();
+        bytes.sort_by_key(|&byte| typed_rank(byte));
+        bytes
+    }
+}
+
+/// The states from which a label that is `wanted` can still be reached.
+pub fn live<L: Label>(dfa: &Dfa<L>, wanted: impl Fn(&L) -> bool) -> Vec<bool> {
+    let states = dfa.states();
+    let width = dfa.classes.count();
+    let mut from: Vec<Vec<u32>> = vec![Vec::new(); states];
+    for (state, row) in dfa.trans.chunks_exact(width).enumerate() {
+        let mut last = u32::MAX;
+        for &to in row {
+            if to != last {
+                from[to as usize].push(state as u32);
+                last = to;
+            }
+        }
+    }
+    let mut live: Vec<bool> = dfa.labels.iter().map(wanted).collect();
+    let mut todo: Vec<u32> = (0..states as u32).filter(|&s| live[s as usize]).collect();
+    while let Some(state) = todo.pop() {
+        for &before in &from[state as usize] {
+            if !std::mem::replace(&mut live[before as usize], true) {
+                todo.push(before);
+            }
+        }
+    }
+    live
+}
+
+/// A state that [`explore`] has come to, and the way there.
+pub struct Found<'s, S> {
+    /// The state.
+    pub state: &'s S,
+    nodes: &'s [(u32, u8)],
+    at: usize,
+}
+
+impl<S> Found<'_, S> {
+    /// A shortest string that leads to the state.
+    #[must_use]
+    pub fn string(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut node = self.at;
+        while node != 0 {
+            let (parent, byte) = self.nodes[node];
+            out.push(byte);
+            node = parent as usize;
+        }
+        out.reverse();
+        out
+    }
+}
+
+/// Visits the states of a machine in order of their shortest strings until `visit`
+/// says to stop. Gives whether it was stopped: `false` means that all states were seen.
+///
+/// # Errors
+/// [`TooLarge`] past `budget` states.
+pub fn explore<M: Machine>(
+    machine: &M,
+    letters: &[u8],
+    budget: usize,
+    mut visit: impl FnMut(&Found<'_, M::State>) -> bool,
+) -> Result<bool, TooLarge> {
+    let Some(start) = machine.start() else { return Ok(false) };
+    let mut nodes: Vec<(u32, u8)> = vec![(0, 0)];
+    let mut states: Vec<M::State> = vec![start.clone()];
+    let mut seen: HashSet<M::State> = HashSet::from([start]);
+    let mut done = 0;
+    while done < states.len() {
+        if visit(&Found { state: &states[done], nodes: &nodes, at: done }) {
+            return Ok(true);
+        }
+        for &byte in letters {
+            let Some(next) = machine.step(&states[done], byte) else { continue };
+            if seen.contains(&next) {
+                continue;
+            }
+            if states.len() >= budget {
+                return Err(TooLarge::States(budget));
+            }
+            seen.insert(next.clone());
+            states.push(next);
+            nodes.push((done as u32, byte));
+        }
+        done += 1;
+    }
+    Ok(false)
+}
