@@ -5,9 +5,14 @@
 //! and the compiled decision cannot differ.
 
 mod ask_without_allow;
+mod command_fates;
 mod contradiction;
+mod fate;
+mod idle;
+mod path_fates;
 mod patterns;
 mod powerless_mount;
+mod tool_fates;
 
 use crate::diag::Diagnostic;
 use crate::hir::Policy;
@@ -27,6 +32,8 @@ pub(crate) struct View<'p> {
     pub(crate) policy: &'p Policy,
     /// Its table, to confirm a witness.
     pub(crate) judge: Judge<'p>,
+    /// What becomes of each statement.
+    fates: fate::Fates,
 }
 
 /// Runs all rules on a policy without errors.
@@ -38,17 +45,25 @@ pub fn run(policy: &Policy) -> Result<Vec<Diagnostic>, Box<Diagnostic>> {
     let compiled = table::compile(policy, table::Options::default())?;
     let mut out = Vec::new();
     let Ok(judge) = Judge::new(&compiled.bytes, policy) else { return Ok(out) };
-    let view = View { policy, judge };
+    let fates = fate::Fates::of(policy, &judge);
+    let view = View { policy, judge, fates };
     for check in RULES {
         out.extend(check(&view));
     }
+    // What is spoken of already needs no second word.
+    let spoken = |d: &Diagnostic| {
+        let labels = d.labels.iter().map(|l| l.span);
+        labels.chain([d.primary.span]).collect::<Vec<_>>()
+    };
+    let spoken = out.iter().flat_map(spoken).collect();
+    out.extend(idle::check(&view, &spoken));
+    out.extend(idle::unproved(&view));
     Ok(out)
 }
 
-/// All rules, in no order: findings are sorted by place.
+/// Rules of their own, in no order: findings are sorted by place.
 const RULES: &[fn(&View<'_>) -> Vec<Diagnostic>] = &[
     |v| ask_without_allow::check(v.policy),
-    |v| powerless_mount::check(v.policy),
     |v| contradiction::fields(v.policy),
     |v| contradiction::rules(v.policy),
 ];

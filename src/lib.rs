@@ -10,6 +10,7 @@
 //! from there to a table. `ARCHITECTURE.md` tells the whole story.
 #![forbid(unsafe_code)]
 
+pub mod analysis;
 pub mod automata;
 pub mod check;
 pub mod cli;

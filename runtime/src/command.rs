@@ -53,17 +53,33 @@ impl Context<'_> {
         if is_runner(name) {
             return self.runner(session, argv);
         }
-        let judge = |path: &[u8], permissions| self.command_path(session, path, permissions);
+        let judge = |path: &[u8], permissions| self.path_word(session, path, permissions);
         self.conclude(session.phase, &self.rules(argv, None, &judge))
     }
 
     /// Without allocation, what a runner runs is not known.
     #[cfg(not(feature = "alloc"))]
     fn runner(&self, session: &Session<'_>, argv: &[&[u8]]) -> Decision {
-        let judge = |path: &[u8], permissions| self.command_path(session, path, permissions);
+        let judge = |path: &[u8], permissions| self.path_word(session, path, permissions);
         let own = self.rules(argv, None, &judge);
         let reason = if own.effect == 0 { Reason::CommandDenied } else { Reason::CommandOpaque };
         Decision { rule: own.rule, ..Decision::deny(reason) }
+    }
+
+    /// A path word of a rule, as `default` has it: approving edits is not approving
+    /// commands, and in `plan` it is the rule that has to be `readonly`. Were a path
+    /// refused there, a stricter rule would not apply, and `plan` would be looser.
+    pub(crate) fn path_word(
+        &self,
+        session: &Session<'_>,
+        path: &[u8],
+        permissions: Permission,
+    ) -> Decision {
+        let phase = match session.phase {
+            Phase::Plan => Phase::Default,
+            phase => phase,
+        };
+        self.command_path(&Session { phase, ..*session }, path, permissions)
     }
 
     /// A path that a command would use. Approving edits is not approving

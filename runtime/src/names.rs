@@ -62,6 +62,12 @@ pub(crate) const RUNNERS: [&str; 56] = [
     "zsh",
 ];
 
+/// The names of programs that run other programs, besides dynamic linkers.
+#[must_use]
+pub const fn runners() -> &'static [&'static str] {
+    &RUNNERS
+}
+
 /// Whether a command's name, or the base name of its path, is that of a program
 /// that runs other programs.
 #[must_use]

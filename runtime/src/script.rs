@@ -349,7 +349,8 @@ impl Context<'_> {
     /// permissive over all their values.
     fn found(&self, run: &Run<'_>, words: &[Word], source: Option<&[u8]>) -> Found {
         let known = words.iter().map(Word::known).collect::<Option<Vec<_>>>();
-        let judge = |path: &[u8], permissions| self.path_anywhere(run, path, permissions);
+        let judge =
+            |path: &[u8], permissions| self.path_anywhere(run, path, permissions, Self::path_word);
         if let Some(argv) = known {
             let text = source.map(|s| text_of(words, &argv, s));
             return self.rules(&argv, text.as_deref(), &judge);
@@ -462,7 +463,8 @@ impl Context<'_> {
             for prefix in self.table.strings(hole, hole::PREFIXES) {
                 let path = argument.strip_prefix(prefix);
                 if let Some(path) = path.filter(|p| !p.is_empty() && p.first() != Some(&b'-')) {
-                    worst = worst.stricter(self.path_anywhere(run, path, permissions));
+                    worst =
+                        worst.stricter(self.path_anywhere(run, path, permissions, Self::path_word));
                 }
             }
         }
@@ -489,7 +491,7 @@ impl Context<'_> {
         if device.contains(&target.as_slice()) || descriptor {
             return allowed();
         }
-        let decision = self.path_anywhere(run, &target, permissions);
+        let decision = self.path_anywhere(run, &target, permissions, Self::command_path);
         if decision.reason == Reason::CommandOpaque {
             self.opaque_decision(phase)
         } else {
@@ -498,16 +500,22 @@ impl Context<'_> {
     }
 
     /// A path of a command, from every directory that it may run in.
-    fn path_anywhere(&self, run: &Run<'_>, path: &[u8], permissions: Permission) -> Decision {
+    fn path_anywhere(
+        &self,
+        run: &Run<'_>,
+        path: &[u8],
+        permissions: Permission,
+        judge: impl Fn(&Self, &Session<'_>, &[u8], Permission) -> Decision,
+    ) -> Decision {
         let relative = !path.starts_with(b"/");
         if relative && run.lost {
             return Decision::deny(Reason::CommandOpaque);
         }
-        let mut decision = self.command_path(run.session, path, permissions);
+        let mut decision = judge(self, run.session, path, permissions);
         if relative {
             for directory in &run.directories {
                 let session = Session { working_directory: Some(directory), ..*run.session };
-                decision = decision.stricter(self.command_path(&session, path, permissions));
+                decision = decision.stricter(judge(self, &session, path, permissions));
             }
         }
         decision

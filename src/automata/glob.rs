@@ -14,14 +14,15 @@
 // every look-ahead goes through `get`.
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
-use super::PatternError;
 use super::alphabet::ByteSet;
 use super::determinize::determinize;
+use super::dfa::Dfa;
 use super::nfa::Re;
 use super::pattern::{
     self, ClassStyle, lone_backslash, named_class, unclosed_class, unknown_class,
 };
-use super::product::meets;
+use super::product::{intersect, meets};
+use super::{PatternError, TooLarge};
 use crate::limits::MAX_PATTERN_STATES;
 
 /// One line of an ignore list.
@@ -116,6 +117,32 @@ pub fn paths() -> Re {
         Re::cat([dot(), dot(), Re::set(byte).plus()]),
     ]);
     Re::cat([name.clone(), Re::cat([Re::byte(b'/'), name]).star()])
+}
+
+/// What a pattern matches as it stands in a list of `directory`: paths from where the
+/// directory's segments begin.
+pub fn below(directory: &[String], ignore: &Ignore) -> Re {
+    let own = directory.iter().fold(String::new(), |path, s| path + s + "/");
+    Re::cat([Re::literal(own.as_bytes()), ignore.re.clone()])
+}
+
+/// The files and directories (which end in `/`) that a pattern of a list of `directory`
+/// matches, and with `below` all that lies below them. `paths` is the automaton of
+/// [`paths`]: an expression is exact on proper paths only (`*` also matches the empty
+/// name), so it is cut to those before directories get their `/`.
+///
+/// # Errors
+/// [`TooLarge`] past the budget of one pattern.
+pub fn matched(
+    directory: &[String],
+    ignore: &Ignore,
+    below: bool,
+    paths: &Dfa<bool>,
+) -> Result<Dfa<bool>, TooLarge> {
+    let re = self::below(directory, ignore);
+    let matched = determinize(&re, paths.classes(), MAX_PATTERN_STATES)?;
+    let matched = intersect(&matched, paths, MAX_PATTERN_STATES)?;
+    Ok(matched.with_directories(b'/', ignore.directory_only, below))
 }
 
 /// Reads a tool-name glob: `*` any run, `?` one character or byte, `[…]` a class,

@@ -35,7 +35,8 @@ impl Oracle<'_> {
         let mut readonly = false;
         let mut path: Option<Answer> = None;
         for rule in rules {
-            match self.applies(rule, argv, text) {
+            let (applies, only_reads) = self.applies(rule, argv, text);
+            match applies {
                 Applies::No => {}
                 Applies::Path(answer) => {
                     self.note(rule.span, || {
@@ -48,7 +49,7 @@ impl Oracle<'_> {
                 }
                 Applies::Yes(effect) => {
                     self.note(rule.span, || format!("applies: {effect}"));
-                    readonly |= rule.readonly;
+                    readonly |= rule.readonly && only_reads;
                     if best.is_none_or(|(e, _)| effect < e) {
                         best = Some((effect, rule));
                     }
@@ -81,14 +82,17 @@ impl Oracle<'_> {
         Answer::new(effect, reason, written.1)
     }
 
-    fn applies(&self, rule: &CommandRule, argv: &[Vec<u8>], text: &[u8]) -> Applies {
+    /// Whether a rule applies, and whether its path words need nothing but `read`.
+    fn applies(&self, rule: &CommandRule, argv: &[Vec<u8>], text: &[u8]) -> (Applies, bool) {
         let base = rule.effect == Effect::Deny;
         if rule.except.iter().any(|p| matches(p, argv, text, false).is_some()) {
-            return Applies::No;
+            return (Applies::No, true);
         }
         let Some(paths) = matches(&rule.pattern, argv, text, base) else {
-            return Applies::No;
+            return (Applies::No, true);
         };
+        let word = rule.pattern.kind == PatternKind::Word;
+        let only_reads = !word || Permission::READ.contains(words::needs(&rule.pattern.text));
         let mut effect = rule.effect;
         let mut refused: Option<Answer> = None;
         for (path, permissions) in paths {
@@ -104,7 +108,7 @@ impl Oracle<'_> {
                 Effect::Allow => {}
             }
         }
-        refused.map_or(Applies::Yes(effect), Applies::Path)
+        (refused.map_or(Applies::Yes(effect), Applies::Path), only_reads)
     }
 }
 

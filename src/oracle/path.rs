@@ -362,10 +362,14 @@ impl Oracle<'_> {
         }
     }
 
-    /// A path word of a command: a program reads it as the host does. Approving edits is not approving commands, so
-    /// `accept_edits` changes nothing here.
+    /// A path word of a command: a program reads it as the host does. Approving edits is
+    /// not approving commands, so `accept_edits` changes nothing here; and in `plan` it is
+    /// the rule that has to be `readonly`, whatever its paths need.
     pub(super) fn path_word(&self, path: &[u8], permissions: Permission) -> Answer {
-        let phase = if self.phase == Phase::AcceptEdits { Phase::Default } else { self.phase };
+        let phase = match self.phase {
+            Phase::AcceptEdits | Phase::Plan => Phase::Default,
+            phase => phase,
+        };
         let admitted = Oracle { phase, ..*self };
         admitted.path_in_admitted(path, permissions)
     }

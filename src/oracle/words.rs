@@ -60,6 +60,12 @@ pub(super) fn matches(
     (at == argv.len()).then_some(paths)
 }
 
+/// All permissions that a pattern's path words need.
+pub(super) fn needs(pattern: &str) -> Permission {
+    let holes = parse(pattern).into_iter().flatten().filter_map(|w| w.hole);
+    holes.fold(Permission::empty(), |all, (p, _)| all | p)
+}
+
 /// The paths that an argument with a hole at its end may hold: one for each way
 /// to match what stands before it.
 fn holes(

@@ -18,7 +18,7 @@
 use super::{Options, RuleNumbers, Unfit};
 use crate::automata::absorb::shut_directories;
 use crate::automata::glob::{self, Ignore, Shape};
-use crate::automata::{Dfa, Re, determinize, intersect, product_tree};
+use crate::automata::{Dfa, Re, determinize, product_tree};
 use crate::hir::{Context, Host};
 use crate::limits::{MAX_PATTERN_STATES, MAX_PRODUCT_STATES};
 use crate::source::Span;
@@ -292,7 +292,8 @@ fn build(mut entries: Vec<Entry>, options: Options) -> Result<Option<Island>, Un
         (a.0, &a.2.ignore.shape, a.2.span).cmp(&(b.0, &b.2.ignore.shape, b.2.span))
     });
     let proper = glob::paths();
-    let languages = entries.iter().map(language).collect::<Vec<_>>();
+    let languages =
+        entries.iter().map(|e| glob::below(&e.directory, &e.ignore)).collect::<Vec<_>>();
     let classes = Re::classes(languages.iter().chain([&proper]));
     let span = entries.first().map_or(Span::new(crate::source::FileId(0), 0, 0), |e| e.span);
     let paths = determinize(&proper, &classes, MAX_PATTERN_STATES)
@@ -300,7 +301,8 @@ fn build(mut entries: Vec<Entry>, options: Options) -> Result<Option<Island>, Un
     let negations = last_negation.is_some();
     let mut automata = Vec::new();
     for (_, below, entry) in &patterns {
-        let dfa = automaton(entry, *below, &paths)?;
+        let dfa = glob::matched(&entry.directory, &entry.ignore, *below, &paths)
+            .map_err(|e| Unfit::too_large(entry.span, e))?;
         let cell = match entry.field {
             Field::Hide(hide) => Cell { hide, ..Cell::default() },
             Field::On { allow, ask, deny } => Cell {
@@ -338,25 +340,6 @@ fn build(mut entries: Vec<Entry>, options: Options) -> Result<Option<Island>, Un
         });
     }
     Ok(Some(Island { automata: groups, lockstep }))
-}
-
-/// What an entry's pattern matches: the directory of its list, the pattern,
-/// and, `below`, all that lies below a match.
-///
-/// A pattern's expression is exact on proper paths only (`*` also matches the
-/// empty name), so it is cut to those before directories get their `/`.
-fn automaton(entry: &Entry, below: bool, paths: &Dfa<bool>) -> Result<Dfa<bool>, Unfit> {
-    let too_large = |e| Unfit::too_large(entry.span, e);
-    let classes = paths.classes();
-    let matched = determinize(&language(entry), classes, MAX_PATTERN_STATES).map_err(too_large)?;
-    let matched = intersect(&matched, paths, MAX_PATTERN_STATES).map_err(too_large)?;
-    Ok(matched.with_directories(b'/', entry.ignore.directory_only, below))
-}
-
-/// The directory of an entry's list, then its pattern.
-fn language(entry: &Entry) -> Re {
-    let own = entry.directory.iter().fold(String::new(), |path, s| path + s + "/");
-    Re::cat([Re::literal(own.as_bytes()), entry.ignore.re.clone()])
 }
 
 /// The group that a pattern's shape belongs to.

@@ -191,7 +191,8 @@ pub(super) fn commands(
         let matched = r.piece.read.dfa(&own, r.piece.span)?;
         plan.composites.push(Composite {
             effect: r.rule.effect,
-            readonly: r.rule.readonly,
+            // In `plan` nothing but reading is granted, and what a path word needs counts.
+            readonly: r.rule.readonly && r.holes.iter().all(only_reads),
             over: r.piece.over,
             matches: label(&matched, r.rule.effect, r.rule.readonly, number),
             holes: r.holes.clone(),
@@ -201,6 +202,10 @@ pub(super) fn commands(
         });
     }
     Ok(plan)
+}
+
+fn only_reads(hole: &Hole) -> bool {
+    hole.permissions.iter().all(|p| p == "read")
 }
 
 /// Plans the rules of a `tools` block.

@@ -1,0 +1,306 @@
+//! The lists of entries that say what holds at a place, and their products.
+
+#![allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "entries and nodes index what was built for them"
+)]
+
+use super::Alphabet;
+use crate::automata::glob::{self, Shape};
+use crate::automata::{Dfa, Re, TooLarge, determinize, product_tree};
+use crate::hir::{Context, Fields, Host, Setting};
+use crate::limits::{MAX_PATTERN_STATES, MAX_PRODUCT_STATES};
+use crate::source::{Span, Spanned};
+use mero_runtime::Permission;
+use std::collections::HashMap;
+
+/// A value with the rank of the entry that sets it; rank 0 sets nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Mark {
+    /// Higher ranks come later in the list.
+    pub rank: u16,
+    /// Permission bits; for `hide`, 1 hides and 0 shows.
+    pub value: u8,
+}
+
+/// What a string gets from a list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Cell {
+    /// Hidden or shown again.
+    pub hide: Mark,
+    /// The three fields.
+    pub allow: Mark,
+    /// Likewise.
+    pub ask: Mark,
+    /// Likewise.
+    pub deny: Mark,
+}
+
+impl Cell {
+    /// The later of each.
+    #[must_use]
+    pub fn join(a: &Cell, b: &Cell) -> Cell {
+        let later = |x: Mark, y: Mark| if y.rank > x.rank { y } else { x };
+        Cell {
+            hide: later(a.hide, b.hide),
+            allow: later(a.allow, b.allow),
+            ask: later(a.ask, b.ask),
+            deny: later(a.deny, b.deny),
+        }
+    }
+
+    /// Whether a list hides here.
+    #[must_use]
+    pub fn hides(&self) -> bool {
+        self.hide.rank > 0 && self.hide.value == 1
+    }
+}
+
+/// What an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// A pattern of a hide list, and whether it is negated.
+    Hide {
+        /// `!`.
+        negated: bool,
+    },
+    /// A mount's own fields.
+    Mount(usize),
+    /// An `on` block of a mount.
+    On {
+        /// The mount.
+        mount: usize,
+        /// Which of its blocks.
+        block: usize,
+    },
+}
+
+/// One statement that changes what holds.
+#[derive(Debug)]
+pub struct Entry {
+    /// What it is.
+    pub kind: Kind,
+    /// The pattern, block or mount.
+    pub span: Span,
+    /// Where it applies.
+    pub applies: Dfa<bool>,
+    /// What it sets there.
+    pub cell: Cell,
+    /// For grouping.
+    shape: (u8, Shape),
+}
+
+/// One list, and the products of its entries.
+#[derive(Debug)]
+pub(super) struct Island {
+    /// In the order in which they apply.
+    pub(super) entries: Vec<Entry>,
+    /// The entries' numbers in the order of the tree.
+    order: Vec<usize>,
+    tree: Node,
+    /// What holds before the first entry.
+    pub(super) initial: Cell,
+}
+
+/// A part of the list in tree order.
+#[derive(Debug)]
+struct Node {
+    from: usize,
+    to: usize,
+    whole: Vec<Dfa<Cell>>,
+    halves: Option<Box<(Node, Node)>>,
+}
+
+impl Node {
+    fn build(cells: &[Dfa<Cell>], from: usize) -> Result<Node, TooLarge> {
+        let to = from + cells.len();
+        if cells.len() < 2 {
+            return Ok(Node { from, to, whole: cells.to_vec(), halves: None });
+        }
+        let (a, b) = cells.split_at(cells.len() / 2);
+        let left = Node::build(a, from)?;
+        let right = Node::build(b, from + a.len())?;
+        let mut whole = left.whole.clone();
+        let mut rest = right.whole.iter().cloned();
+        if let (Some(x), Some(y)) = (whole.pop(), rest.next()) {
+            whole.extend(product_tree(vec![x, y], &Cell::join, MAX_PRODUCT_STATES)?);
+        }
+        whole.extend(rest);
+        Ok(Node { from, to, whole, halves: Some(Box::new((left, right))) })
+    }
+
+    fn without<'n>(&'n self, leaf: usize, out: &mut Vec<&'n Dfa<Cell>>) {
+        if leaf < self.from || leaf >= self.to {
+            out.extend(&self.whole);
+        } else if let Some(halves) = &self.halves {
+            halves.0.without(leaf, out);
+            halves.1.without(leaf, out);
+        }
+    }
+}
+
+/// Which island each mount is of: the index of the mount at its root.
+pub(super) fn islands(context: &Context) -> Vec<usize> {
+    let by_host: HashMap<&Host, usize> =
+        context.mounts.iter().enumerate().map(|(i, m)| (&m.host, i)).collect();
+    let mut roots: Vec<usize> = Vec::new();
+    for (index, mount) in context.mounts.iter().enumerate() {
+        let Some(parent) = mount.parent else {
+            roots.push(index);
+            continue;
+        };
+        let mut above = mount.host.clone();
+        let mut enclosing = None;
+        while above.segments.pop().is_some() && enclosing.is_none() {
+            enclosing = by_host.get(&above).copied();
+        }
+        let nested = enclosing.is_none_or(|e| context.chain(index).contains(&e));
+        roots.push(if nested { roots[parent] } else { index });
+    }
+    roots
+}
+
+struct List<'a> {
+    alphabet: &'a Alphabet,
+    entries: Vec<Entry>,
+    last: [Option<u8>; 4],
+    ranks: [u16; 4],
+}
+
+impl List<'_> {
+    /// A new rank wherever the value of a field changes.
+    fn mark(&mut self, field: usize, value: u8) -> Mark {
+        if self.last[field] != Some(value) {
+            self.last[field] = Some(value);
+            self.ranks[field] = self.ranks[field].saturating_add(1);
+        }
+        Mark { rank: self.ranks[field], value }
+    }
+
+    fn hide(&mut self, patterns: &[Spanned<String>], directory: &[String]) -> Result<(), TooLarge> {
+        for p in patterns {
+            let ignore = glob::gitignore(&p.node).map_err(|_| TooLarge::Classes)?;
+            let hide = self.mark(0, u8::from(!ignore.negated));
+            self.entries.push(Entry {
+                kind: Kind::Hide { negated: ignore.negated },
+                span: p.span,
+                applies: glob::matched(directory, &ignore, false, &self.alphabet.paths)?,
+                cell: Cell { hide, ..Cell::default() },
+                shape: (0, ignore.shape),
+            });
+        }
+        Ok(())
+    }
+
+    fn fields(&mut self, allow: Option<Permission>, fields: Fields) -> Cell {
+        let mut mark = |field: usize, set: Option<Permission>| {
+            set.map_or(Mark::default(), |s| self.mark(field, s.bits()))
+        };
+        let set = |s: Option<Setting>| s.map(|s| s.set);
+        Cell {
+            hide: Mark::default(),
+            allow: mark(1, allow.or(set(fields.allow))),
+            ask: mark(2, set(fields.ask)),
+            deny: mark(3, set(fields.deny)),
+        }
+    }
+
+    fn mount(&mut self, context: &Context, index: usize) -> Result<(), TooLarge> {
+        let mount = &context.mounts[index];
+        // A grant is never inherited from another mount.
+        let nothing =
+            (mount.parent.is_some() && mount.fields.allow.is_none()).then_some(Permission::empty());
+        let cell = self.fields(nothing, mount.fields);
+        let directory = mount.host.segments.join("/");
+        let exact = determinize(
+            &Re::literal(directory.as_bytes()),
+            &self.alphabet.classes,
+            MAX_PATTERN_STATES,
+        )?;
+        let applies = if directory.is_empty() {
+            Dfa::constant(&self.alphabet.classes, true)
+        } else {
+            exact.with_directories(b'/', false, true)
+        };
+        let shape = (1, Shape::Literal(directory.into_bytes()));
+        self.entries.push(Entry {
+            kind: Kind::Mount(index),
+            span: mount.span,
+            applies,
+            cell,
+            shape,
+        });
+        for (number, block) in mount.on.iter().enumerate() {
+            let cell = self.fields(None, block.fields);
+            let mut applies = Dfa::constant(&self.alphabet.classes, false);
+            let mut shape = Shape::Other;
+            for p in &block.patterns {
+                let ignore = glob::gitignore(&p.node).map_err(|_| TooLarge::Classes)?;
+                let one = glob::matched(&mount.host.segments, &ignore, true, &self.alphabet.paths)?;
+                applies = crate::automata::union(&applies, &one, MAX_PRODUCT_STATES)?;
+                shape = ignore.shape;
+            }
+            let kind = Kind::On { mount: index, block: number };
+            self.entries.push(Entry { kind, span: block.span, applies, cell, shape: (2, shape) });
+        }
+        Ok(())
+    }
+}
+
+impl Island {
+    pub(super) fn new(
+        context: &Context,
+        root: usize,
+        members: &[usize],
+        alphabet: &Alphabet,
+    ) -> Result<Island, TooLarge> {
+        let mut owners = context.chain(root);
+        let top = owners.first().copied().unwrap_or(root);
+        owners.extend(members.iter().copied().filter(|&m| m != root));
+        owners.sort_unstable();
+        owners.dedup();
+        let mut list = List { alphabet, entries: Vec::new(), last: [None; 4], ranks: [0; 4] };
+        let initial = list.fields(None, context.fields);
+        list.hide(&context.hide, &context.mounts[top].host.segments)?;
+        for index in owners {
+            list.hide(&context.mounts[index].hide, &context.mounts[index].host.segments)?;
+            list.mount(context, index)?;
+        }
+        Island::of(list.entries, initial)
+    }
+
+    pub(super) fn unconfined(context: &Context, alphabet: &Alphabet) -> Result<Island, TooLarge> {
+        let mut list = List { alphabet, entries: Vec::new(), last: [None; 4], ranks: [0; 4] };
+        let initial = list.fields(None, context.fields);
+        list.hide(&context.hide, &[])?;
+        Island::of(list.entries, initial)
+    }
+
+    fn of(entries: Vec<Entry>, initial: Cell) -> Result<Island, TooLarge> {
+        let mut order = (0..entries.len()).collect::<Vec<_>>();
+        order.sort_by(|&a, &b| (&entries[a].shape, a).cmp(&(&entries[b].shape, b)));
+        let cells = order
+            .iter()
+            .map(|&e| {
+                let entry = &entries[e];
+                entry.applies.map(|&m| if m { entry.cell } else { Cell::default() })
+            })
+            .collect::<Vec<_>>();
+        let tree = Node::build(&cells, 0)?;
+        Ok(Island { entries, order, tree, initial })
+    }
+
+    /// The automata of the whole list, or of all entries but one.
+    pub(super) fn automata(&self, without: Option<usize>) -> Vec<&Dfa<Cell>> {
+        let leaf = without.and_then(|e| self.order.iter().position(|&o| o == e));
+        match leaf {
+            None => self.tree.whole.iter().collect(),
+            Some(leaf) => {
+                let mut out = Vec::new();
+                self.tree.without(leaf, &mut out);
+                out
+            }
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! The fates of hide patterns, `on` blocks, mounts, and the fields of all of them.
+
+use super::fate::{Candidate, Fate, Fates, SINGLES, Thing, cover, usual_phase};
+use crate::analysis::BUDGET;
+use crate::analysis::paths::{Alphabet, Cell, Entry, Kind, Model, Reader, Verdict, find};
+use crate::automata::absorb::shut_directories;
+use crate::automata::{Dfa, TooLarge};
+use crate::hir::{Context, Fields};
+use crate::request::{Ask, Judge};
+use mero_runtime::{Effect, Phase};
+
+struct Paths<'p> {
+    context: &'p Context,
+    alphabet: Alphabet,
+    model: Model<'p>,
+}
+
+pub(super) fn collect(context: &Context, judge: &Judge<'_>, fates: &mut Fates) {
+    if let Err(error) = of_context(context, judge, fates) {
+        let what = format!("what decides on the paths of `{}`: {error}", context.name);
+        fates.unproved.push((context.span, what));
+    }
+}
+
+fn of_context(context: &Context, judge: &Judge<'_>, fates: &mut Fates) -> Result<(), TooLarge> {
+    let alphabet = Alphabet::new(&[context], [])?;
+    let model = Model::new(context, &alphabet)?;
+    let paths = Paths { context, alphabet, model };
+    // A context's list applies in each of its islands: idle means idle in all.
+    for (space, island, index, entry) in paths.model.entries() {
+        let at = At { space, island, index };
+        let (span, thing) = match entry.kind {
+            Kind::Hide { negated: false } => (entry.span, Thing::Hide),
+            Kind::Hide { negated: true } => (entry.span, Thing::Reinclude),
+            Kind::On { .. } => (entry.span, Thing::Block),
+            Kind::Mount(mount) => {
+                if context.mounts.get(mount).is_some() {
+                    let fate = paths.power(at, mount, entry).unwrap_or(Fate::Decides);
+                    fates.add(entry.span, Thing::Mount, fate);
+                }
+                paths.fields(at, entry, fates);
+                continue;
+            }
+        };
+        let fate = match entry.kind {
+            Kind::Hide { negated } => paths.pattern(at, entry, negated),
+            _ => paths.block(at, entry, judge),
+        };
+        let fate = fate.unwrap_or_else(|error| {
+            fates.unproved.push((span, format!("whether this ever decides: {error}")));
+            Fate::Decides
+        });
+        let idle = !matches!(fate, Fate::Decides);
+        fates.add(span, thing, fate);
+        if matches!(entry.kind, Kind::On { .. }) && !idle {
+            paths.fields(at, entry, fates);
+        }
+    }
+    paths.own_fields(fates);
+    Ok(())
+}
+
+/// The place of an entry.
+#[derive(Clone, Copy)]
+struct At {
+    space: usize,
+    island: usize,
+    index: usize,
+}
+
+/// Whether two verdicts are told apart by some request, by its effect or, unless
+/// `effects_only`, its reason.
+fn differ(context: &Context, a: &Verdict, b: &Verdict, effects_only: bool) -> bool {
+    a != b
+        && context.phases.iter().any(|&phase| {
+            SINGLES.iter().any(|&p| {
+                let (now, then) = (a.decide(p, phase), b.decide(p, phase));
+                now.0 != then.0 || (!effects_only && now.1 != then.1)
+            })
+        })
+}
+
+impl Paths<'_> {
+    /// Compares the list with one in which an entry sets something else; gives whether
+    /// some effect differs, and whether some reason does.
+    fn compare(
+        &self,
+        at: At,
+        question: &Dfa<bool>,
+        instead: Option<&Dfa<Cell>>,
+    ) -> Result<(bool, bool), TooLarge> {
+        let whole = Reader::new(&self.model, at.space, None);
+        let changed = Reader::replacing(&self.model, at.space, at.island, at.index, instead);
+        let mut reason = false;
+        let effect =
+            find(&[&whole, &changed], Some(question), &self.alphabet, BUDGET, |v| match v {
+                [a, b] => {
+                    reason |= differ(self.context, a, b, false);
+                    differ(self.context, a, b, true)
+                }
+                _ => false,
+            })?;
+        Ok((effect.is_some(), reason))
+    }
+
+    /// Where an entry can matter: what it matches, and all below.
+    fn reach(entry: &Entry) -> Dfa<bool> {
+        shut_directories(&entry.applies, b'/', |&a| a)
+    }
+
+    fn pattern(&self, at: At, entry: &Entry, negated: bool) -> Result<Fate, TooLarge> {
+        let reach = Self::reach(entry);
+        let (effect, reason) = self.compare(at, &reach, None)?;
+        if effect || reason {
+            return Ok(Fate::Decides);
+        }
+        let whole = Reader::new(&self.model, at.space, None);
+        let mine = |m: usize| whole.island_of(m) == Some(at.island);
+        let scope = find(&[&whole], Some(&entry.applies), &self.alphabet, BUDGET, |v| {
+            v.iter().any(|v| v.mount.is_some_and(mine))
+        })?;
+        let Some(example) = scope else { return Ok(Fate::Dead) };
+        if negated {
+            return Ok(self.hidden_above(at, &example).unwrap_or(Fate::SaysNothing));
+        }
+        let entries = self.model.spaces.get(at.space).map_or(&[][..], |s| s.entries(at.island));
+        let hides = entries
+            .iter()
+            .enumerate()
+            .filter(|(i, e)| *i != at.index && e.kind == Kind::Hide { negated: false })
+            .map(|(_, e)| (e.span, Self::reach(e)))
+            .collect::<Vec<_>>();
+        let candidates = hides
+            .iter()
+            .map(|(span, matches)| Candidate { span: *span, matches, preferred: false })
+            .collect::<Vec<_>>();
+        let by = cover(&entry.applies, self.alphabet.proper(), &candidates);
+        Ok(Fate::Redundant { by })
+    }
+
+    /// The hidden directory above a path that a `!` pattern would show, or the later
+    /// pattern that hides it again.
+    fn hidden_above(&self, at: At, path: &[u8]) -> Option<Fate> {
+        let entries = self.model.spaces.get(at.space)?.entries(at.island);
+        let last = |string: &[u8]| {
+            let hide = |e: &&Entry| matches!(e.kind, Kind::Hide { .. }) && *e.applies.run(string);
+            entries.iter().rfind(hide)
+        };
+        for (end, _) in path.iter().enumerate().filter(|(_, b)| **b == b'/') {
+            let directory = path.get(..=end)?;
+            if let Some(entry) = last(directory)
+                && entry.kind == (Kind::Hide { negated: false })
+                && directory.len() < path.len()
+            {
+                let directory = String::from_utf8_lossy(directory).into_owned();
+                return Some(Fate::Below { by: entry.span, directory });
+            }
+        }
+        let entry = last(path)?;
+        let hides = entry.kind == Kind::Hide { negated: false };
+        hides.then(|| Fate::Unreachable { by: vec![entry.span], witness: None })
+    }
+
+    fn block(&self, at: At, entry: &Entry, judge: &Judge<'_>) -> Result<Fate, TooLarge> {
+        let (effect, reason) = self.compare(at, &entry.applies, None)?;
+        if effect || reason {
+            return Ok(Fate::Decides);
+        }
+        // Would anything else that it might say be heard?
+        let opposite = |m: crate::analysis::paths::Mark| crate::analysis::paths::Mark {
+            value: if m.rank == 0 { 0 } else { !m.value & 15 },
+            ..m
+        };
+        let cell = Cell {
+            hide: entry.cell.hide,
+            allow: opposite(entry.cell.allow),
+            ask: opposite(entry.cell.ask),
+            deny: opposite(entry.cell.deny),
+        };
+        let instead = entry.applies.map(|&a| if a { cell } else { Cell::default() });
+        let (effect, reason) = self.compare(at, &entry.applies, Some(&instead))?;
+        if effect || reason {
+            return Ok(Fate::SaysNothing);
+        }
+        let entries = self.model.spaces.get(at.space).map_or(&[][..], |s| s.entries(at.island));
+        let others = entries
+            .iter()
+            .enumerate()
+            .filter(|(i, e)| {
+                let later = *i > at.index && !matches!(e.kind, Kind::Hide { .. });
+                later || e.kind == Kind::Hide { negated: false }
+            })
+            .map(|(_, e)| (e, Self::reach(e)))
+            .collect::<Vec<_>>();
+        let candidates = others
+            .iter()
+            .map(|(e, matches)| Candidate {
+                span: e.span,
+                matches,
+                preferred: matches!(e.kind, Kind::Hide { .. }),
+            })
+            .collect::<Vec<_>>();
+        let by = cover(&entry.applies, self.alphabet.proper(), &candidates);
+        let witness = self.example(at, entry, judge);
+        Ok(Fate::Unreachable { by, witness })
+    }
+
+    fn example(&self, at: At, entry: &Entry, judge: &Judge<'_>) -> Option<crate::diag::Witness> {
+        let whole = Reader::new(&self.model, at.space, None);
+        let mut mount = None;
+        let string = find(&[&whole], Some(&entry.applies), &self.alphabet, BUDGET, |v| {
+            mount = v.first().and_then(|v| v.mount);
+            mount.is_some()
+        });
+        let (string, mount) = (string.ok()??, mount?);
+        let path = self.model.virtual_path(&string, mount);
+        let phase = usual_phase(&self.context.phases);
+        let kind = kind(&string);
+        let ask = Ask::Path { path, permissions: mero_runtime::Permission::READ, kind };
+        judge.witness(&self.context.name, phase, &ask)
+    }
+
+    /// Whether anything is granted on a mount.
+    fn power(&self, at: At, mount: usize, entry: &Entry) -> Result<Fate, TooLarge> {
+        let whole = Reader::new(&self.model, at.space, None);
+        let granted = |v: &Verdict| {
+            self.context.phases.iter().any(|&phase| {
+                SINGLES.iter().any(|&p| {
+                    let alone = Verdict { below: None, ..*v };
+                    alone.decide(p, phase).0 > Effect::Deny
+                })
+            })
+        };
+        let mut visible = false;
+        let found = find(&[&whole], Some(&entry.applies), &self.alphabet, BUDGET, |v| {
+            v.iter().any(|v| {
+                visible |= v.mount == Some(mount) && !v.hidden;
+                v.mount == Some(mount) && granted(v)
+            })
+        })?;
+        if found.is_some() {
+            return Ok(Fate::Decides);
+        }
+        if visible {
+            return Ok(Fate::Powerless);
+        }
+        let directory = self.context.mounts.get(mount).map(|m| m.host.segments.join("/") + "/");
+        let by = directory.and_then(|d| match self.hidden_above(at, (d + "x").as_bytes())? {
+            Fate::Below { by, .. } => Some(by),
+            _ => None,
+        });
+        Ok(Fate::Hidden { by })
+    }
+
+    /// Each field of a mount or block: what would be without it?
+    fn fields(&self, at: At, entry: &Entry, fates: &mut Fates) {
+        let Some(fields) = self.fields_of(entry) else { return };
+        for (name, setting) in fields.iter() {
+            let mut cell = entry.cell;
+            match name {
+                "allow" => {
+                    // Without the statement a nested mount grants nothing.
+                    let nested = matches!(entry.kind, Kind::Mount(m)
+                        if self.context.mounts.get(m).is_some_and(|m| m.parent.is_some()));
+                    if nested {
+                        cell.allow.value = 0;
+                    } else {
+                        cell.allow.rank = 0;
+                    }
+                }
+                "ask" => cell.ask.rank = 0,
+                _ => cell.deny.rank = 0,
+            }
+            let instead = entry.applies.map(|&a| if a { cell } else { Cell::default() });
+            let fate = match self.compare(at, &entry.applies, Some(&instead)) {
+                Ok((false, false)) => Fate::SaysNothing,
+                Ok((false, true)) if name == "deny" => Fate::DeniesNothing { witness: None },
+                Ok(_) | Err(_) => Fate::Decides,
+            };
+            fates.add(setting.span, Thing::Field(name), fate);
+        }
+    }
+
+    fn fields_of(&self, entry: &Entry) -> Option<Fields> {
+        match entry.kind {
+            Kind::Mount(m) => self.context.mounts.get(m).map(|m| m.fields),
+            Kind::On { mount, block } => {
+                self.context.mounts.get(mount)?.on.get(block).map(|b| b.fields)
+            }
+            Kind::Hide { .. } => None,
+        }
+    }
+
+    /// The context's own fields hold for path-free checks too.
+    fn own_fields(&self, fates: &mut Fates) {
+        let own = |fields: Fields| {
+            let set = |s: Option<crate::hir::Setting>| {
+                s.map_or(mero_runtime::Permission::empty(), |s| s.set)
+            };
+            Verdict {
+                mount: Some(0),
+                allow: set(fields.allow),
+                ask: set(fields.ask),
+                deny: set(fields.deny),
+                ..Verdict::OUTSIDE
+            }
+        };
+        for (name, setting) in self.context.fields.iter() {
+            let mut fields = self.context.fields;
+            match name {
+                "allow" => fields.allow = None,
+                "ask" => fields.ask = None,
+                _ => fields.deny = None,
+            }
+            let (with, without) = (own(self.context.fields), own(fields));
+            let free = (
+                differ(self.context, &with, &without, true),
+                differ(self.context, &with, &without, false),
+            );
+            let mut fate = match free {
+                (true, _) => Fate::Decides,
+                (false, true) if name == "deny" => Fate::DeniesNothing { witness: None },
+                (false, true) => Fate::Decides,
+                (false, false) => Fate::SaysNothing,
+            };
+            let mut changed = self.context.clone();
+            changed.fields = fields;
+            if !matches!(fate, Fate::Decides) {
+                match self.elsewhere(&changed) {
+                    Ok((false, false)) => {}
+                    Ok((false, true)) if name == "deny" => {
+                        fate = Fate::DeniesNothing { witness: None };
+                    }
+                    Ok(_) | Err(_) => fate = Fate::Decides,
+                }
+            }
+            fates.add(setting.span, Thing::Field(name), fate);
+        }
+    }
+
+    /// Compares all places with those of another context with the same mounts.
+    fn elsewhere(&self, changed: &Context) -> Result<(bool, bool), TooLarge> {
+        let other = Model::new(changed, &self.alphabet)?;
+        let (mut effects, mut reasons) = (false, false);
+        for space in 0..self.model.spaces.len() {
+            let a = Reader::new(&self.model, space, None);
+            let b = Reader::new(&other, space, None);
+            find(&[&a, &b], None, &self.alphabet, BUDGET, |v| {
+                if let [a, b] = v {
+                    effects |= differ(self.context, a, b, true);
+                    reasons |= differ(self.context, a, b, false);
+                }
+                effects
+            })?;
+        }
+        Ok((effects, reasons))
+    }
+}
+
+/// What kind of thing a string of a space is.
+pub(super) fn kind(string: &[u8]) -> mero_runtime::Kind {
+    if string.is_empty() || string.ends_with(b"/") {
+        mero_runtime::Kind::Directory
+    } else {
+        mero_runtime::Kind::File
+    }
+}
