@@ -120,6 +120,9 @@ pub(crate) enum Failure {
     #[error("the policy has errors, so nothing was decided")]
     #[diagnostic(code(meroc::broken_policy), help("`meroc check` shows them"))]
     Broken,
+    #[error("the policy fails its tests, so no table was written")]
+    #[diagnostic(code(meroc::failed_tests), help("`meroc test` shows how each answer comes about"))]
+    Unfit,
     #[error("internal error: {message}")]
     #[diagnostic(
         code(meroc::internal),
@@ -168,7 +171,8 @@ pub fn main() -> ExitCode {
         }
         Err(failure) => {
             // Findings in a policy are findings, whichever verb meets them.
-            let code = if matches!(failure, Failure::Broken) { FOUND } else { FAILED };
+            let code =
+                if matches!(failure, Failure::Broken | Failure::Unfit) { FOUND } else { FAILED };
             report(failure, use_color(cli.color, std::io::stderr().is_terminal()));
             ExitCode::from(code)
         }

@@ -36,6 +36,14 @@ impl Analysis {
         self.diagnostics.iter().any(|d| d.level == Level::Error)
     }
 
+    /// Whether any finding keeps the policy from meaning something. A failed test or
+    /// assertion does not: what the policy decides is as clear as before.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        let own = |d: &Diagnostic| d.level == Level::Error && d.code.group != codes::Group::Tests;
+        self.diagnostics.iter().any(own)
+    }
+
     /// The files.
     #[must_use]
     pub fn sources(&self) -> &SourceMap {

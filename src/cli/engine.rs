@@ -1,7 +1,7 @@
 //! A policy ready to decide: the table, and the source where there is one.
 
 use super::{Binding, Failure, Terminal};
-use crate::diag::render;
+use crate::diag::{Level, render};
 use crate::driver::{self, Analysis, Host, LoadError};
 use crate::hir::Policy;
 use crate::limits::MAX_FILE_BYTES;
@@ -137,10 +137,11 @@ pub(super) fn table_bytes(host: &dyn Host, name: &str) -> Result<Option<Vec<u8>>
     Ok(if named || driver::is_table(&head) { Some(head) } else { None })
 }
 
-/// A policy without errors; its findings are shown where it has some.
+/// A policy that means something; its findings are shown where it does not. It may
+/// fail its tests: to find out why, it has to be asked.
 pub(super) fn sound(host: &dyn Host, name: &str, terminal: Terminal) -> Result<Analysis, Failure> {
     let analysis = driver::analyse(host, name)?;
-    if analysis.has_errors() {
+    if analysis.is_broken() {
         show(&analysis.diagnostics, &analysis, terminal);
         return Err(Failure::Broken);
     }
@@ -152,7 +153,9 @@ pub(super) fn show(
     analysis: &Analysis,
     terminal: Terminal,
 ) {
-    let text = render::human(diagnostics, analysis.sources(), terminal.color);
+    // Notes are shown where they are asked for, by `check`.
+    let worth = diagnostics.iter().filter(|d| d.level > Level::Note).cloned().collect::<Vec<_>>();
+    let text = render::human(&worth, analysis.sources(), terminal.color);
     // Standard error may be closed; the exit code still says it.
     let _ = std::io::stderr().write_all(text.as_bytes());
 }

@@ -6,12 +6,10 @@ use super::parts::{self, Part};
 use super::request::{Reply, RuleAt, answer, rule_at};
 use super::{Binding, Failure, Outcome, Terminal};
 use crate::driver::Host;
-use crate::oracle::{Oracle, Step, joined_text};
 use crate::request::Ask;
 use clap::ValueEnum;
 use mero_runtime::{Kind, Permission, Phase};
 use serde::Serialize;
-use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -125,25 +123,8 @@ impl Explain {
         let Some(context) = policy.contexts.iter().find(|c| c.name == self.context) else {
             return Vec::new();
         };
-        let trace = RefCell::default();
-        let oracle = Oracle::new(policy, context, &engine.hosts, phase).traced(&trace);
-        match ask {
-            Ask::Path { path, permissions, kind } => drop(oracle.path(path, *permissions, *kind)),
-            Ask::Permission(permissions) => drop(oracle.permission(*permissions)),
-            Ask::Argv(argv) => drop(oracle.argv(argv, &joined_text(argv))),
-            Ask::Tool { name, requires } => {
-                drop(oracle.tool(name, &requires.iter().map(String::as_str).collect::<Vec<_>>()));
-            }
-            // Taken apart instead.
-            Ask::Command(_) => {}
-        }
-        let mut seen: Vec<Step> = Vec::new();
-        for step in trace.into_inner() {
-            if !seen.contains(&step) {
-                seen.push(step);
-            }
-        }
-        seen.into_iter()
+        ask.trace(policy, context, &engine.hosts, phase)
+            .into_iter()
             .filter_map(|s| Some(JsonStep { rule: rule_at(engine, s.span)?, note: s.note }))
             .collect()
     }

@@ -102,6 +102,8 @@ codes! {
     CONTRADICTION "M0301" "contradiction" Logic Warning "one level allows and denies the same thing"
     ASK_WITHOUT_ALLOW "M0302" "ask-without-allow" Logic Warning "a permission is asked for that is nowhere allowed"
     POWERLESS_MOUNT "M0303" "powerless-mount" Logic Warning "a mount on which no request is granted"
+    FAILED_TEST "M0501" "failed-test" Tests Error "a case of a `test` item gets another answer than it expects"
+    UNTESTED_CONTEXT "M0503" "untested-context" Tests Note "a context that no `test` item is about"
 }
 
 /// Finds a code by number (any case) or name.

@@ -266,18 +266,21 @@ fn test_cases(
                     found
                 });
                 let asked = action(scope, asked);
-                let case = |args: Vec<String>| TestCase {
+                let case = |args: Vec<String>, span| TestCase {
                     phase: current,
                     effect: effect(expected.node),
                     because: reason,
                     action: asked.clone(),
                     args,
-                    span: statement.span,
+                    span,
                 };
                 if matches!(asked, Action::Argv | Action::Permission(_)) {
-                    out.push(case(args.iter().map(|a| a.node.clone()).collect()));
+                    out.push(case(args.iter().map(|a| a.node.clone()).collect(), statement.span));
+                } else if let [only] = &args[..] {
+                    out.push(case(vec![only.node.clone()], statement.span));
                 } else {
-                    out.extend(args.iter().map(|a| case(vec![a.node.clone()])));
+                    // Each argument is a case of its own, and so is its place.
+                    out.extend(args.iter().map(|a| case(vec![a.node.clone()], a.span)));
                 }
             }
         }
