@@ -14,6 +14,7 @@ mod init;
 mod inspect;
 mod parts;
 mod request;
+mod test;
 
 use crate::driver::{LoadError, System};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -53,6 +54,8 @@ enum Verb {
     Eval(eval::Eval),
     /// Explain one decision, rule by rule
     Explain(explain::Explain),
+    /// Run the tests of policies
+    Test(test::Test),
     /// Show the built-in profiles
     Std {
         /// Which; all names without
@@ -188,6 +191,7 @@ fn run(verb: Verb, terminal: Terminal) -> Outcome {
         Verb::Inspect(inspect) => inspect.run(host),
         Verb::Eval(eval) => eval.run(host, terminal),
         Verb::Explain(explain) => explain.run(host, terminal),
+        Verb::Test(test) => test.run(host, terminal),
         Verb::Std { name } => code::std(name.as_deref()),
         Verb::Code { code } => code::code(code.as_deref()),
         Verb::Completions { shell } => {

@@ -6,6 +6,7 @@ use crate::driver::{self, Analysis, Host, LoadError};
 use crate::hir::Policy;
 use crate::limits::MAX_FILE_BYTES;
 use crate::oracle::Hosts;
+use crate::request::placeholders;
 use crate::table::{self, Options};
 use mero_runtime::{BindError, Phase, Session, Table};
 use std::io::Write;
@@ -44,21 +45,8 @@ impl Engine {
             Some(bytes) => (bytes, None),
             None => {
                 let analysis = sound(host, name, terminal)?;
-                let plain = Options::default();
-                let compiled = match detail {
-                    Detail::Decisions => table::compile(&analysis.policy, plain),
-                    // Rules that stay apart may outgrow a table that holds the
-                    // decisions alone.
-                    Detail::Rules => {
-                        table::compile(&analysis.policy, Options { debug_info: true, ..plain })
-                            .or_else(|_| table::compile(&analysis.policy, plain))
-                    }
-                };
-                let compiled = compiled.map_err(|d| {
-                    show(&[*d], &analysis, terminal);
-                    Failure::Broken
-                })?;
-                (compiled.bytes, Some(analysis.policy))
+                let bytes = compiled(&analysis, terminal, detail)?;
+                (bytes, Some(analysis.policy))
             }
         };
         let table = read_table(name, &bytes)?;
@@ -66,6 +54,17 @@ impl Engine {
         let engine = Engine { bytes, policy, hosts };
         engine.check_binding()?;
         Ok(engine)
+    }
+
+    /// An engine to try a policy out, with directories that are nowhere.
+    pub(super) fn examined(
+        analysis: &Analysis,
+        terminal: Terminal,
+        detail: Detail,
+    ) -> Result<Engine, Failure> {
+        let bytes = compiled(analysis, terminal, detail)?;
+        let hosts = placeholders(&analysis.policy);
+        Ok(Engine { bytes, policy: Some(analysis.policy.clone()), hosts })
     }
 
     fn check_binding(&self) -> Result<(), Failure> {
@@ -109,6 +108,21 @@ impl Engine {
             params,
         }
     }
+}
+
+fn compiled(analysis: &Analysis, terminal: Terminal, detail: Detail) -> Result<Vec<u8>, Failure> {
+    let plain = Options::default();
+    let compiled = match detail {
+        Detail::Decisions => table::compile(&analysis.policy, plain),
+        // Rules that stay apart may outgrow a table that holds the decisions alone.
+        Detail::Rules => table::compile(&analysis.policy, Options { debug_info: true, ..plain })
+            .or_else(|_| table::compile(&analysis.policy, plain)),
+    };
+    let compiled = compiled.map_err(|d| {
+        show(&[*d], analysis, terminal);
+        Failure::Broken
+    })?;
+    Ok(compiled.bytes)
 }
 
 fn read_table<'b>(name: &str, bytes: &'b [u8]) -> Result<Table<'b>, Failure> {
