@@ -90,12 +90,31 @@ impl SourceFile {
     /// Line and column of a byte offset (clamped to the text).
     #[must_use]
     pub fn position(&self, offset: u32) -> Position {
+        self.position_in(offset, |before| before.chars().count())
+    }
+
+    /// The same with columns in UTF-16 code units, as editors and SARIF count them.
+    #[must_use]
+    pub fn position_utf16(&self, offset: u32) -> Position {
+        self.position_in(offset, |before| before.encode_utf16().count())
+    }
+
+    fn position_in(&self, offset: u32, width: impl Fn(&str) -> usize) -> Position {
         let line = self.line_starts.partition_point(|&s| s <= offset).max(1).saturating_sub(1);
         let start = self.line_starts.get(line).copied().unwrap_or(0) as usize;
         let end = (offset as usize).min(self.text.len());
-        let column = self.text.get(start..end).map_or(0, |s| s.chars().count());
+        let column = self.text.get(start..end).map_or(0, width);
         let to_u32 = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         Position { line: to_u32(line.saturating_add(1)), column: to_u32(column.saturating_add(1)) }
+    }
+
+    /// The text of a line, from 1, without its end.
+    #[must_use]
+    pub fn line(&self, line: u32) -> &str {
+        let at = |n: u32| self.line_starts.get(n as usize).map(|s| *s as usize);
+        let start = line.checked_sub(1).and_then(at).unwrap_or(self.text.len());
+        let end = at(line).unwrap_or(self.text.len());
+        self.text.get(start..end).unwrap_or("").trim_end_matches(['\n', '\r'])
     }
 }
 

@@ -36,6 +36,10 @@ enum Format {
     Short,
     /// For programs
     Json,
+    /// SARIF 2.1.0, for code scanning services
+    Sarif,
+    /// Workflow commands of GitHub Actions
+    Github,
 }
 
 /// A code, a group, or all notes.
@@ -119,6 +123,12 @@ impl Check {
             }
             Format::Short => rendered(&analyses, render::short),
             Format::Json => json(&analyses, errors, warnings, files),
+            Format::Sarif => {
+                let found = analyses.iter().map(|a| (&a.diagnostics[..], a.sources()));
+                let log = render::sarif(&found.collect::<Vec<_>>());
+                serde_json::to_string_pretty(&log).unwrap_or_default() + "\n"
+            }
+            Format::Github => rendered(&analyses, render::github),
         };
         std::io::stdout().write_all(text.as_bytes())?;
         let failed = errors > 0 || (self.deny_warnings && warnings > 0);
