@@ -117,6 +117,9 @@ pub(crate) enum Failure {
     #[error("cannot read requests")]
     #[diagnostic(code(meroc::requests))]
     Requests { source: std::io::Error },
+    #[error("cannot watch files: {message}")]
+    #[diagnostic(code(meroc::watch), help("`meroc check` without `--watch` checks once"))]
+    Watch { message: String },
     #[error("{message}")]
     #[diagnostic(code(meroc::usage), help("{help}"))]
     Usage { message: String, help: String },

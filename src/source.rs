@@ -175,6 +175,28 @@ impl SourceMap {
         self.get(span.file).and_then(|f| f.text.get(span.range())).unwrap_or("")
     }
 
+    /// The span with its line's blanks and end, where nothing else is on its lines: what
+    /// to take out so that no empty line is left.
+    #[must_use]
+    pub fn whole_lines(&self, span: Span) -> Span {
+        let text = self.get(span.file).map_or("", |f| &f.text);
+        let before = text.get(..span.range().start).unwrap_or("");
+        let after = text.get(span.range().end..).unwrap_or("");
+        let indent = before.len().saturating_sub(before.trim_end_matches([' ', '\t']).len());
+        let rest = after.split('\n').next().unwrap_or("");
+        let alone = before.len() == indent
+            || before.get(..before.len().saturating_sub(indent)).is_some_and(|b| b.ends_with('\n'));
+        if !alone || !rest.trim().is_empty() {
+            return span;
+        }
+        let end = rest.len().saturating_add(1).min(after.len());
+        Span::new(
+            span.file,
+            span.range().start.saturating_sub(indent),
+            span.range().end.saturating_add(end),
+        )
+    }
+
     /// Start position of a span.
     #[must_use]
     pub fn position(&self, span: Span) -> Position {

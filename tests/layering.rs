@@ -57,7 +57,8 @@ const BOTTOM: [&str; 2] = ["limits", "library"];
 
 /// Crates that only some modules may see: the core of the table's meaning does not
 /// depend on how things are printed or parsed.
-const CRATES: [(&str, &[&str]); 5] = [
+const CRATES: [(&str, &[&str]); 6] = [
+    ("notify", &["cli"]),
     ("clap", &["cli"]),
     ("miette", &["cli", "driver"]),
     ("codespan_reporting", &["diag"]),
