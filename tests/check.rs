@@ -1,4 +1,5 @@
 //! `meroc check` beyond its findings: levels, repairs, watching.
+#![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -9,42 +10,29 @@
     reason = "tests run the program"
 )]
 
+#[path = "common/process.rs"]
+mod process;
+
+use process::{Run, files, meroc};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-fn meroc(directory: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_meroc"));
-    command.args(arguments).current_dir(directory).env_remove("CLICOLOR_FORCE");
-    command.stdin(Stdio::null());
-    command
-}
-
+/// Exit code, standard output, standard error.
 fn run(directory: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let Output { status, stdout, stderr } = meroc(directory, arguments).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (status.code().unwrap(), text(stdout), text(stderr))
-}
-
-fn with(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let directory = tempfile::tempdir().unwrap();
-    for (name, text) in files {
-        let path = directory.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-    directory
+    let Run { code, out, err } = meroc(directory, arguments);
+    (code, out, err)
 }
 
 /// A warning of `names`, one of `logic`, and a note of `tests`.
 const DOUBTFUL: &str = "edition 1\nprofile x { allow read }\ncontext w { allow read  deny read }\n";
 
 fn levels(policy: &str, flags: &[&str]) -> (i32, String) {
-    let d = with(&[("p.mero", policy)]);
+    let d = files(&[("p.mero", policy)]);
     let (code, out, err) =
         run(d.path(), &[&["check", "p.mero", "--format", "json"], flags].concat());
     let value: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"));
@@ -89,7 +77,7 @@ fn levels_are_set_by_code_name_and_group() {
         ),
     ] {
         if code == 2 {
-            let d = with(&[("p.mero", DOUBTFUL)]);
+            let d = files(&[("p.mero", DOUBTFUL)]);
             let got = run(d.path(), &[&["check", "p.mero"], flags].concat());
             assert!(got.0 == 2 && got.1.is_empty(), "{flags:?}");
             continue;
@@ -110,7 +98,7 @@ fn errors_of_the_language_keep_their_level() {
 
 #[test]
 fn the_summary_counts_what_is_shown() {
-    let d = with(&[("p.mero", DOUBTFUL)]);
+    let d = files(&[("p.mero", DOUBTFUL)]);
     let (_, out, _) = run(d.path(), &["check", "p.mero", "-W", "info", "-D", "logic"]);
     assert!(
         out.ends_with(
@@ -128,7 +116,7 @@ const REPAIRABLE: &str = "edition 1\nimport \"a.mero\"\n  import \"b.mero\" // w
 
 #[test]
 fn what_is_safe_is_repaired() {
-    let d = with(&[
+    let d = files(&[
         ("p.mero", REPAIRABLE),
         ("a.mero", "edition 1\npermission edit = read | write\n"),
         ("b.mero", "edition 1\nprofile q { allow read }\n"),
@@ -165,8 +153,10 @@ fn what_is_safe_is_repaired() {
 
 #[test]
 fn errors_are_repaired_where_one_repair_is_meant() {
-    let d =
-        with(&[("p.mero", "edition 1\n# a comment\ncontext w {\n  allow read,\n  hide 'x',\n}\n")]);
+    let d = files(&[(
+        "p.mero",
+        "edition 1\n# a comment\ncontext w {\n  allow read,\n  hide 'x',\n}\n",
+    )]);
     let (code, out, err) = run(d.path(), &["check", "p.mero", "--fix"]);
     assert_eq!(code, 0, "{out}{err}");
     assert_eq!(
@@ -178,7 +168,7 @@ fn errors_are_repaired_where_one_repair_is_meant() {
 #[test]
 fn what_is_silenced_or_not_ours_stays() {
     // Levels decide on repairs, too.
-    let d = with(&[
+    let d = files(&[
         (
             "p.mero",
             "edition 1\nimport \"sub/a.mero\"\ncontext w { use std::secrets  allow read }\n",
@@ -199,13 +189,12 @@ fn what_is_silenced_or_not_ours_stays() {
     assert_eq!(run(d.path(), &["check", "p.mero", "--fix", "--watch"]).0, 2);
 }
 
-#[cfg(unix)]
 #[test]
 fn links_and_modes_survive_a_repair() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let text = "edition 1\nimport \"b.mero\"\ncontext w { allow read }\n";
     let d =
-        with(&[("real/p.mero", text), ("real/b.mero", "edition 1\n"), ("b.mero", "edition 1\n")]);
+        files(&[("real/p.mero", text), ("real/b.mero", "edition 1\n"), ("b.mero", "edition 1\n")]);
     let real = d.path().join("real/p.mero");
     fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
     let link = d.path().join("p.mero");
@@ -219,11 +208,14 @@ fn links_and_modes_survive_a_repair() {
 
 #[test]
 fn a_change_is_checked_again() {
-    let d = with(&[
+    let d = files(&[
         ("p.mero", "edition 1\nimport \"lib/q.mero\"\ncontext w { use q  allow raed }\n"),
         ("lib/q.mero", "edition 1\nprofile q { hide \"x\" }\n"),
     ]);
-    let mut child = meroc(d.path(), &["check", "p.mero", "--watch", "--format", "short"])
+    let mut child = Command::new(env!("CARGO_BIN_EXE_meroc"))
+        .args(["check", "p.mero", "--watch", "--format", "short"])
+        .current_dir(d.path())
+        .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -268,7 +260,7 @@ fn a_change_is_checked_again() {
 
 #[test]
 fn only_files_can_be_watched() {
-    let d = with(&[("p.mero", DOUBTFUL)]);
+    let d = files(&[("p.mero", DOUBTFUL)]);
     for policy in ["-", "none.mero", "HEAD:p.mero"] {
         let (code, out, err) = run(d.path(), &["check", policy, "--watch"]);
         assert!(

@@ -1,5 +1,6 @@
 //! `meroc test`: what passes, what fails and why, what is not covered, and which changes
 //! go unnoticed.
+#![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -11,32 +12,21 @@
 )]
 
 mod common;
+#[path = "common/process.rs"]
+mod process;
 
 use meroc::request::Judge;
 use meroc::suite::coverage::{RuleKind, coverage};
 use meroc::suite::mutants::{Report, mutants};
 use meroc::table::{Options, compile};
+use process::{Run, files, meroc};
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, Output};
 
+/// Exit code, standard output, standard error.
 fn run(directory: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let Output { status, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_meroc"))
-        .args(arguments)
-        .current_dir(directory)
-        .env_remove("CLICOLOR_FORCE")
-        .output()
-        .unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (status.code().unwrap(), text(stdout), text(stderr))
-}
-
-fn with(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let directory = tempfile::tempdir().unwrap();
-    for (name, text) in files {
-        std::fs::write(directory.path().join(name), text).unwrap();
-    }
-    directory
+    let Run { code, out, err } = meroc(directory, arguments);
+    (code, out, err)
 }
 
 const POLICY: &str = r#"edition 1
@@ -57,7 +47,7 @@ assert w never write "/.env"
 
 #[test]
 fn failures_are_listed_with_what_led_to_them() {
-    let d = with(&[("p.mero", POLICY)]);
+    let d = files(&[("p.mero", POLICY)]);
     let (code, out, _) = run(d.path(), &["test", "p.mero"]);
     assert_eq!(code, 1);
     for wanted in [
@@ -83,7 +73,7 @@ fn failures_are_listed_with_what_led_to_them() {
 
 #[test]
 fn programs_read_json_and_xml() {
-    let d = with(&[("p.mero", POLICY)]);
+    let d = files(&[("p.mero", POLICY)]);
     let (code, out, _) = run(d.path(), &["test", "p.mero", "--format", "json"]);
     assert_eq!(code, 1);
     let value: Value = serde_json::from_str(&out).unwrap();
@@ -131,7 +121,7 @@ fn well_formed(xml: &str) {
 
 #[test]
 fn what_is_run_can_be_chosen() {
-    let d = with(&[("p.mero", POLICY), ("q.mero", "edition 1\ncontext q { allow read }\n")]);
+    let d = files(&[("p.mero", POLICY), ("q.mero", "edition 1\ncontext q { allow read }\n")]);
     let (code, out, _) = run(d.path(), &["test", "p.mero", "--filter", "permission read"]);
     assert_eq!((code, out.as_str()), (0, "1 passed, 0 failed\n"));
     let (code, out, _) = run(d.path(), &["test", "q.mero"]);
@@ -147,7 +137,7 @@ fn what_is_run_can_be_chosen() {
         let (code, out, err) = run(d.path(), usage);
         assert!(code == 2 && out.is_empty() && !err.is_empty(), "{usage:?}: {out}{err}");
     }
-    let d = with(&[(
+    let d = files(&[(
         "p.mero",
         "edition 1\ncontext w { allow raed }\ntest w { allow permission read }\n",
     )]);
@@ -267,7 +257,7 @@ fn only_real_changes_are_reported_and_once() {
 
 #[test]
 fn coverage_and_mutants_are_printed() {
-    let d = with(&[("p.mero", COVERED)]);
+    let d = files(&[("p.mero", COVERED)]);
     let (code, out, _) = run(d.path(), &["test", "p.mero", "--coverage", "--mutants"]);
     assert_eq!(code, 0, "{out}");
     assert!(

@@ -148,21 +148,23 @@ impl Test {
         Ok(Tested {
             lines,
             coverage: self.coverage.then(|| missed(policy, &coverage(policy, &judge))),
-            mutants: self.mutants.then(|| survivors(policy, &mutants(policy, &mut progress()))),
+            mutants: self.mutants.then(|| survivors(policy, &tried(policy))),
         })
     }
 }
 
 /// Tells how far the mutants are, where somebody looks on.
-fn progress() -> impl FnMut(usize, usize) {
+fn tried(policy: &Policy) -> Report {
     let shown = std::io::stderr().is_terminal();
-    move |done, total| {
+    let tell = |text: &str| {
         if shown {
-            let end = if done.saturating_add(1) >= total { "\r\u{1b}[K" } else { "" };
-            // Nobody is there to tell of it if standard error is closed.
-            let _ = write!(std::io::stderr(), "\rmutant {done} of {total}{end}");
+            // Nobody is there to tell if standard error is closed.
+            let _ = write!(std::io::stderr(), "\r{text}\u{1b}[K");
         }
-    }
+    };
+    let report = mutants(policy, &mut |done, total| tell(&format!("change {done} of {total}")));
+    tell("");
+    report
 }
 
 fn line(engine: &Engine, policy: &Policy, outcome: &suite::Outcome<'_>) -> Result<Line, Failure> {

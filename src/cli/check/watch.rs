@@ -60,6 +60,10 @@ pub(super) fn watch(
             }
             out.write_all(text.as_bytes())?;
             out.flush()?;
+            if on_terminal {
+                // Standard output is the report's alone.
+                let _ = std::io::stderr().write_all(b"\nwatching for changes; Ctrl-C ends\n");
+            }
             names = files(host, analyses);
         }
         for policy in &check.policies {
