@@ -12,6 +12,7 @@ mod idle;
 mod path_fates;
 mod patterns;
 mod powerless_mount;
+mod tests;
 mod tool_fates;
 
 use crate::diag::Diagnostic;
@@ -66,4 +67,6 @@ const RULES: &[fn(&View<'_>) -> Vec<Diagnostic>] = &[
     |v| ask_without_allow::check(v.policy),
     |v| contradiction::fields(v.policy),
     |v| contradiction::rules(v.policy),
+    tests::failed,
+    tests::untested,
 ];

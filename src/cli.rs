@@ -14,6 +14,7 @@ mod init;
 mod inspect;
 mod parts;
 mod request;
+mod test;
 
 use crate::driver::{LoadError, System};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -53,6 +54,8 @@ enum Verb {
     Eval(eval::Eval),
     /// Explain one decision, rule by rule
     Explain(explain::Explain),
+    /// Run the tests of policies
+    Test(test::Test),
     /// Show the built-in profiles
     Std {
         /// Which; all names without
@@ -114,12 +117,18 @@ pub(crate) enum Failure {
     #[error("cannot read requests")]
     #[diagnostic(code(meroc::requests))]
     Requests { source: std::io::Error },
+    #[error("cannot watch files: {message}")]
+    #[diagnostic(code(meroc::watch), help("`meroc check` without `--watch` checks once"))]
+    Watch { message: String },
     #[error("{message}")]
     #[diagnostic(code(meroc::usage), help("{help}"))]
     Usage { message: String, help: String },
     #[error("the policy has errors, so nothing was decided")]
     #[diagnostic(code(meroc::broken_policy), help("`meroc check` shows them"))]
     Broken,
+    #[error("the policy fails its tests, so no table was written")]
+    #[diagnostic(code(meroc::failed_tests), help("`meroc test` shows how each answer comes about"))]
+    Unfit,
     #[error("internal error: {message}")]
     #[diagnostic(
         code(meroc::internal),
@@ -168,7 +177,8 @@ pub fn main() -> ExitCode {
         }
         Err(failure) => {
             // Findings in a policy are findings, whichever verb meets them.
-            let code = if matches!(failure, Failure::Broken) { FOUND } else { FAILED };
+            let code =
+                if matches!(failure, Failure::Broken | Failure::Unfit) { FOUND } else { FAILED };
             report(failure, use_color(cli.color, std::io::stderr().is_terminal()));
             ExitCode::from(code)
         }
@@ -184,6 +194,7 @@ fn run(verb: Verb, terminal: Terminal) -> Outcome {
         Verb::Inspect(inspect) => inspect.run(host),
         Verb::Eval(eval) => eval.run(host, terminal),
         Verb::Explain(explain) => explain.run(host, terminal),
+        Verb::Test(test) => test.run(host, terminal),
         Verb::Std { name } => code::std(name.as_deref()),
         Verb::Code { code } => code::code(code.as_deref()),
         Verb::Completions { shell } => {

@@ -6,7 +6,7 @@ mod load;
 
 use crate::check;
 use crate::diag::registry as codes;
-use crate::diag::{Diagnostic, Level};
+use crate::diag::{Diagnostic, Edit, Level};
 use crate::hir::Policy;
 use crate::hir::resolve::{self, Unit};
 use crate::source::{SourceMap, Span};
@@ -36,6 +36,14 @@ impl Analysis {
         self.diagnostics.iter().any(|d| d.level == Level::Error)
     }
 
+    /// Whether any finding keeps the policy from meaning something. A failed test or
+    /// assertion does not: what the policy decides is as clear as before.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        let own = |d: &Diagnostic| d.level == Level::Error && d.code.group != codes::Group::Tests;
+        self.diagnostics.iter().any(own)
+    }
+
     /// The files.
     #[must_use]
     pub fn sources(&self) -> &SourceMap {
@@ -60,7 +68,7 @@ pub fn analyse(host: &dyn Host, policy: &str) -> Result<Analysis, LoadError> {
             Err(unfit) => diagnostics.push(*unfit),
         }
     }
-    let mut diagnostics = silence(&units, diagnostics, broken);
+    let mut diagnostics = silence(&units, &sources, diagnostics, broken);
     let std_files = units.iter().filter(|u| u.std).map(|u| u.file).collect::<Vec<_>>();
     diagnostics.retain(|d| d.level == Level::Error || !std_files.contains(&d.primary.span.file));
     crate::diag::sort(&mut diagnostics, &sources);
@@ -72,7 +80,12 @@ pub fn analyse(host: &dyn Host, policy: &str) -> Result<Analysis, LoadError> {
 
 /// Takes out what `@allow` annotations silence, and reports those that silence
 /// nothing.
-fn silence(units: &[Unit], diagnostics: Vec<Diagnostic>, broken: bool) -> Vec<Diagnostic> {
+fn silence(
+    units: &[Unit],
+    sources: &SourceMap,
+    diagnostics: Vec<Diagnostic>,
+    broken: bool,
+) -> Vec<Diagnostic> {
     let mut allows: Vec<(&ast::Allow, Span, bool)> = Vec::new();
     for unit in units.iter().filter(|u| !u.std) {
         for import in &unit.tree.imports {
@@ -122,12 +135,17 @@ fn silence(units: &[Unit], diagnostics: Vec<Diagnostic>, broken: bool) -> Vec<Di
                 format!("`{}` is an error and cannot be silenced", code.name),
             )
             .help("repair what it points at"),
-            Some(code) if !used && !broken => Diagnostic::new(
-                &codes::UNMATCHED_ALLOW,
-                allow.span,
-                format!("this `@allow({})` silences nothing", code.name),
-            )
-            .help("remove it: what it was for is gone, or it stands at the wrong place"),
+            Some(code) if !used && !broken => {
+                let mut finding = Diagnostic::new(
+                    &codes::UNMATCHED_ALLOW,
+                    allow.span,
+                    format!("this `@allow({})` silences nothing", code.name),
+                )
+                .help("remove it: what it was for is gone, or it stands at the wrong place");
+                let span = sources.whole_lines(allow.span);
+                finding.fix.push(Edit { span, text: String::new() });
+                finding
+            }
             Some(_) => continue,
         };
         out.push(diagnostic);

@@ -298,7 +298,7 @@ pub struct TestCase {
     pub action: Action,
     /// The path, command or name; the words of an argument vector.
     pub args: Vec<String>,
-    /// Where it stands.
+    /// Where it stands: the statement, or one of its arguments if it has several.
     pub span: Span,
 }
 

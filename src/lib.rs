@@ -22,6 +22,7 @@ pub mod limits;
 pub mod oracle;
 pub mod request;
 pub mod source;
+pub mod suite;
 pub mod syntax;
 pub mod table;
 

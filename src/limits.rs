@@ -23,3 +23,7 @@ pub const MAX_PATTERN_STATES: usize = 20_000;
 pub const MAX_ALL_STATES: usize = 4_000_000;
 /// States a product of patterns may reach before they stay separate automata.
 pub const MAX_PRODUCT_STATES: usize = 60_000;
+/// Mutants of one policy that are tried.
+pub const MAX_MUTANTS: usize = 2_000;
+/// States that the tables of all mutants may have together.
+pub const MAX_MUTANT_STATES: usize = 10_000_000;

@@ -6,12 +6,14 @@
 //! claims of a request, it has asked the table itself.
 
 use crate::diag::Witness;
-use crate::hir::Policy;
-use crate::oracle::Hosts;
+use crate::hir::{self, Policy};
+use crate::oracle::{Hosts, Oracle, Step, joined_text};
 use mero_runtime::{
-    Context, Decision, Effect, Kind, Permission, Phase, Reason, Session, Table, TableError,
+    CommandPart, Context, Decision, Effect, Kind, PartKind, Permission, Phase, Reason, Session,
+    Table, TableError,
 };
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 
 /// One line of `eval`'s input.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -167,6 +169,36 @@ impl Ask {
         Some(request)
     }
 
+    /// The statements that take part in the answer, in the order in which they apply.
+    /// None for command strings, which have to be taken apart first.
+    #[must_use]
+    pub fn trace(
+        &self,
+        policy: &Policy,
+        context: &hir::Context,
+        hosts: &Hosts,
+        phase: Phase,
+    ) -> Vec<Step> {
+        let trace = RefCell::default();
+        let oracle = Oracle::new(policy, context, hosts, phase).traced(&trace);
+        match self {
+            Ask::Path { path, permissions, kind } => drop(oracle.path(path, *permissions, *kind)),
+            Ask::Permission(permissions) => drop(oracle.permission(*permissions)),
+            Ask::Argv(argv) => drop(oracle.argv(argv, &joined_text(argv))),
+            Ask::Tool { name, requires } => {
+                drop(oracle.tool(name, &requires.iter().map(String::as_str).collect::<Vec<_>>()));
+            }
+            Ask::Command(_) => {}
+        }
+        let mut seen: Vec<Step> = Vec::new();
+        for step in trace.into_inner() {
+            if !seen.contains(&step) {
+                seen.push(step);
+            }
+        }
+        seen
+    }
+
     /// Puts the question to a context of a table.
     pub fn decide(&self, context: &Context<'_>, session: &Session<'_>) -> Decision {
         match self {
@@ -227,9 +259,56 @@ impl<'b> Judge<'b> {
     /// Decides one request; `invalid` for a context that does not exist.
     #[must_use]
     pub fn decide(&self, context: &str, phase: Phase, ask: &Ask) -> (Effect, Reason) {
-        let Some(context) = self.table.context(context) else {
-            return (Effect::Deny, Reason::Invalid);
+        let decided = self.within(context, phase, |c, session| ask.decide(c, session));
+        decided.map_or((Effect::Deny, Reason::Invalid), |d| (d.effect, d.reason))
+    }
+
+    /// The table that answers.
+    #[must_use]
+    pub fn table(&self) -> Table<'b> {
+        self.table
+    }
+
+    /// What a command string is made of, each part with its decision.
+    #[must_use]
+    pub fn parts(&self, context: &str, phase: Phase, command: &str) -> Vec<CommandPart> {
+        self.within(context, phase, |c, session| c.command_parts(session, command).1)
+            .unwrap_or_default()
+    }
+
+    /// The statements that take part in an answer, in the order in which they apply; of
+    /// a command string those of each command in it whose words are known.
+    #[must_use]
+    pub fn trace(
+        &self,
+        policy: &Policy,
+        context: &hir::Context,
+        phase: Phase,
+        ask: &Ask,
+    ) -> Vec<Step> {
+        let Ask::Command(command) = ask else {
+            return ask.trace(policy, context, &self.hosts, phase);
         };
+        let mut out: Vec<Step> = Vec::new();
+        for part in self.parts(&context.name, phase, command) {
+            let PartKind::Command(words) = part.kind else { continue };
+            let Some(argv) = words.into_iter().collect::<Option<Vec<_>>>() else { continue };
+            for step in Ask::Argv(argv).trace(policy, context, &self.hosts, phase) {
+                if !out.contains(&step) {
+                    out.push(step);
+                }
+            }
+        }
+        out
+    }
+
+    fn within<T>(
+        &self,
+        context: &str,
+        phase: Phase,
+        ask: impl FnOnce(&Context<'b>, &Session<'_>) -> T,
+    ) -> Option<T> {
+        let context = self.table.context(context)?;
         let params =
             self.hosts.params.iter().map(|(n, d)| (n.as_str(), d.as_slice())).collect::<Vec<_>>();
         let session = Session {
@@ -239,8 +318,7 @@ impl<'b> Judge<'b> {
             working_directory: self.hosts.working_directory.as_deref(),
             params: &params,
         };
-        let decision = ask.decide(&context, &session);
-        (decision.effect, decision.reason)
+        Some(ask(&context, &session))
     }
 
     /// The request with its answer, for a finding; `None` where it is no text.

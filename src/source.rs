@@ -90,12 +90,31 @@ impl SourceFile {
     /// Line and column of a byte offset (clamped to the text).
     #[must_use]
     pub fn position(&self, offset: u32) -> Position {
+        self.position_in(offset, |before| before.chars().count())
+    }
+
+    /// The same with columns in UTF-16 code units, as editors and SARIF count them.
+    #[must_use]
+    pub fn position_utf16(&self, offset: u32) -> Position {
+        self.position_in(offset, |before| before.encode_utf16().count())
+    }
+
+    fn position_in(&self, offset: u32, width: impl Fn(&str) -> usize) -> Position {
         let line = self.line_starts.partition_point(|&s| s <= offset).max(1).saturating_sub(1);
         let start = self.line_starts.get(line).copied().unwrap_or(0) as usize;
         let end = (offset as usize).min(self.text.len());
-        let column = self.text.get(start..end).map_or(0, |s| s.chars().count());
+        let column = self.text.get(start..end).map_or(0, width);
         let to_u32 = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         Position { line: to_u32(line.saturating_add(1)), column: to_u32(column.saturating_add(1)) }
+    }
+
+    /// The text of a line, from 1, without its end.
+    #[must_use]
+    pub fn line(&self, line: u32) -> &str {
+        let at = |n: u32| self.line_starts.get(n as usize).map(|s| *s as usize);
+        let start = line.checked_sub(1).and_then(at).unwrap_or(self.text.len());
+        let end = at(line).unwrap_or(self.text.len());
+        self.text.get(start..end).unwrap_or("").trim_end_matches(['\n', '\r'])
     }
 }
 
@@ -154,6 +173,28 @@ impl SourceMap {
     #[must_use]
     pub fn text(&self, span: Span) -> &str {
         self.get(span.file).and_then(|f| f.text.get(span.range())).unwrap_or("")
+    }
+
+    /// The span with its line's blanks and end, where nothing else is on its lines: what
+    /// to take out so that no empty line is left.
+    #[must_use]
+    pub fn whole_lines(&self, span: Span) -> Span {
+        let text = self.get(span.file).map_or("", |f| &f.text);
+        let before = text.get(..span.range().start).unwrap_or("");
+        let after = text.get(span.range().end..).unwrap_or("");
+        let indent = before.len().saturating_sub(before.trim_end_matches([' ', '\t']).len());
+        let rest = after.split('\n').next().unwrap_or("");
+        let alone = before.len() == indent
+            || before.get(..before.len().saturating_sub(indent)).is_some_and(|b| b.ends_with('\n'));
+        if !alone || !rest.trim().is_empty() {
+            return span;
+        }
+        let end = rest.len().saturating_add(1).min(after.len());
+        Span::new(
+            span.file,
+            span.range().start.saturating_sub(indent),
+            span.range().end.saturating_add(end),
+        )
     }
 
     /// Start position of a span.

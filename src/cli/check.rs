@@ -1,5 +1,8 @@
 //! `meroc check`: all findings.
 
+mod fix;
+mod watch;
+
 use super::{FOUND, Failure, Outcome, Terminal};
 use crate::diag::{Diagnostic, Level, did_you_mean, registry, render};
 use crate::driver::{self, Analysis, Host};
@@ -14,7 +17,7 @@ pub(super) struct Check {
     /// Report a finding or group as an error
     #[arg(short = 'D', long = "deny", value_name = "CODE")]
     deny: Vec<String>,
-    /// Report a finding or group as a warning; `info` stands for all notes
+    /// Report a finding or group as a warning; `info` shows notes
     #[arg(short = 'W', long = "warn", value_name = "CODE")]
     warn: Vec<String>,
     /// Do not report a finding or group
@@ -23,6 +26,12 @@ pub(super) struct Check {
     /// Exit with 1 on warnings too
     #[arg(long)]
     deny_warnings: bool,
+    /// Repair what can be repaired without changing what is meant, then report the rest
+    #[arg(long, conflicts_with = "watch")]
+    fix: bool,
+    /// Check again whenever a file of the policy changes, until interrupted
+    #[arg(long)]
+    watch: bool,
     /// How to print
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
@@ -36,6 +45,10 @@ enum Format {
     Short,
     /// For programs
     Json,
+    /// SARIF 2.1.0, for code scanning services
+    Sarif,
+    /// Workflow commands of GitHub Actions
+    Github,
 }
 
 /// A code, a group, or all notes.
@@ -77,6 +90,42 @@ impl Named {
     }
 }
 
+/// What levels findings get.
+struct Levels {
+    deny: Vec<Named>,
+    warn: Vec<Named>,
+    allow: Vec<Named>,
+}
+
+impl Levels {
+    fn apply(&self, diagnostics: &mut Vec<Diagnostic>) {
+        let named = |list: &[Named], d: &Diagnostic| list.iter().any(|n| n.covers(d));
+        let notes = self.warn.iter().any(|n| matches!(n, Named::Notes));
+        for d in &mut *diagnostics {
+            // Errors of the language stay errors: such a policy means nothing.
+            let fixed = d.code.level == Level::Error;
+            let by_name = |n: &&Named| !matches!(n, Named::Notes);
+            if self.warn.iter().filter(by_name).any(|n| n.covers(d)) && !fixed {
+                d.level = Level::Warning;
+            }
+            if named(&self.deny, d) {
+                d.level = Level::Error;
+            }
+        }
+        diagnostics.retain(|d| d.code.level == Level::Error || !named(&self.allow, d));
+        diagnostics.retain(|d| notes || d.level > Level::Note);
+    }
+}
+
+/// How many findings there are.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    errors: usize,
+    warnings: usize,
+    notes: usize,
+    files: usize,
+}
+
 impl Check {
     pub(super) fn run(mut self, host: &dyn Host, terminal: Terminal) -> Outcome {
         if self.policies.is_empty() {
@@ -84,45 +133,63 @@ impl Check {
         }
         let named =
             |list: &[String]| list.iter().map(|t| Named::parse(t)).collect::<Result<Vec<_>, _>>();
-        let (deny, warn, allow) = (named(&self.deny)?, named(&self.warn)?, named(&self.allow)?);
-        let mut analyses = Vec::new();
+        let levels = Levels {
+            deny: named(&self.deny)?,
+            warn: named(&self.warn)?,
+            allow: named(&self.allow)?,
+        };
+        if self.watch {
+            return watch::watch(&self, host, &levels, terminal);
+        }
+        if self.fix {
+            for policy in &self.policies {
+                fix::repair(host, policy, &levels)?;
+            }
+        }
+        let (text, failed) = self.report(&self.analyses(host, &levels)?, terminal);
+        std::io::stdout().write_all(text.as_bytes())?;
+        Ok(if failed { ExitCode::from(FOUND) } else { ExitCode::SUCCESS })
+    }
+
+    fn analyses(&self, host: &dyn Host, levels: &Levels) -> Result<Vec<Analysis>, Failure> {
+        let mut out = Vec::new();
         for policy in &self.policies {
             let mut analysis = driver::analyse(host, policy)?;
-            for d in &mut analysis.diagnostics {
-                // Errors of the language stay errors: such a policy means nothing.
-                let fixed = d.code.level == Level::Error;
-                if warn.iter().any(|n| n.covers(d)) && !fixed {
-                    d.level = Level::Warning;
-                }
-                if deny.iter().any(|n| n.covers(d)) {
-                    d.level = Level::Error;
-                }
-            }
-            analysis
-                .diagnostics
-                .retain(|d| d.code.level == Level::Error || !allow.iter().any(|n| n.covers(d)));
-            analysis.diagnostics.retain(|d| d.level > Level::Note);
-            analyses.push(analysis);
+            levels.apply(&mut analysis.diagnostics);
+            out.push(analysis);
         }
+        Ok(out)
+    }
+
+    /// The report, and whether it is a failure.
+    fn report(&self, analyses: &[Analysis], terminal: Terminal) -> (String, bool) {
         let count = |level: Level| {
             analyses.iter().flat_map(|a| &a.diagnostics).filter(|d| d.level == level).count()
         };
-        let (errors, warnings) = (count(Level::Error), count(Level::Warning));
-        let files = analyses.iter().flat_map(|a| &a.units).filter(|u| !u.std).count();
+        let counts = Counts {
+            errors: count(Level::Error),
+            warnings: count(Level::Warning),
+            notes: count(Level::Note),
+            files: analyses.iter().flat_map(|a| &a.units).filter(|u| !u.std).count(),
+        };
         let text = match self.format {
             Format::Human => {
-                let mut text = rendered(&analyses, |d, s| render::human(d, s, terminal.color));
+                let mut text = rendered(analyses, |d, s| render::human(d, s, terminal.color));
                 if !text.is_empty() {
                     text.push('\n');
                 }
-                text + &summary(errors, warnings, files)
+                text + &summary(counts)
             }
-            Format::Short => rendered(&analyses, render::short),
-            Format::Json => json(&analyses, errors, warnings, files),
+            Format::Short => rendered(analyses, render::short),
+            Format::Json => json(analyses, counts),
+            Format::Sarif => {
+                let found = analyses.iter().map(|a| (&a.diagnostics[..], a.sources()));
+                let log = render::sarif(&found.collect::<Vec<_>>());
+                serde_json::to_string_pretty(&log).unwrap_or_default() + "\n"
+            }
+            Format::Github => rendered(analyses, render::github),
         };
-        std::io::stdout().write_all(text.as_bytes())?;
-        let failed = errors > 0 || (self.deny_warnings && warnings > 0);
-        Ok(if failed { ExitCode::from(FOUND) } else { ExitCode::SUCCESS })
+        (text, counts.errors > 0 || (self.deny_warnings && counts.warnings > 0))
     }
 }
 
@@ -133,21 +200,19 @@ fn rendered(
     analyses.iter().map(|a| render(&a.diagnostics, a.sources())).collect()
 }
 
-fn summary(errors: usize, warnings: usize, files: usize) -> String {
+fn summary(counts: Counts) -> String {
     let plural = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-    if errors == 0 && warnings == 0 {
-        return format!("no findings in {}\n", plural(files, "file"));
+    let files = plural(counts.files, "file");
+    let kinds = [(counts.errors, "error"), (counts.warnings, "warning"), (counts.notes, "note")];
+    let found = kinds.iter().filter(|(n, _)| *n > 0).map(|(n, what)| plural(*n, what));
+    let found = found.collect::<Vec<_>>();
+    if found.is_empty() {
+        return format!("no findings in {files}\n");
     }
-    let (e, w) = (plural(errors, "error"), plural(warnings, "warning"));
-    let found = match (errors, warnings) {
-        (0, _) => w,
-        (_, 0) => e,
-        _ => format!("{e}, {w}"),
-    };
-    format!("{found} in {}; `meroc code CODE` explains a finding\n", plural(files, "file"))
+    format!("{} in {files}; `meroc code CODE` explains a finding\n", found.join(", "))
 }
 
-fn json(analyses: &[Analysis], errors: usize, warnings: usize, files: usize) -> String {
+fn json(analyses: &[Analysis], counts: Counts) -> String {
     let mut findings = Vec::new();
     for analysis in analyses {
         if let serde_json::Value::Array(list) =
@@ -159,9 +224,9 @@ fn json(analyses: &[Analysis], errors: usize, warnings: usize, files: usize) -> 
     let value = serde_json::json!({
         "findings": findings,
         "summary": {
-            "errors": errors,
-            "warnings": warnings,
-            "files": files,
+            "errors": counts.errors,
+            "warnings": counts.warnings,
+            "files": counts.files,
             "proved": [],
             "unproved": [],
         },

@@ -47,6 +47,10 @@ impl Compile {
         let analysis = sound(host, &self.policy, terminal)?;
         // Warnings are worth seeing where a table is made.
         show(&analysis.diagnostics, &analysis, terminal);
+        // A table is what is put to use, so here a failed test counts as any error.
+        if analysis.has_errors() {
+            return Err(Failure::Unfit);
+        }
         let options = Options { debug_info: self.debug_info, separate: false };
         let compiled = table::compile(&analysis.policy, options).map_err(|d| {
             show(&[*d], &analysis, terminal);

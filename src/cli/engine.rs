@@ -1,11 +1,12 @@
 //! A policy ready to decide: the table, and the source where there is one.
 
 use super::{Binding, Failure, Terminal};
-use crate::diag::render;
+use crate::diag::{Level, render};
 use crate::driver::{self, Analysis, Host, LoadError};
 use crate::hir::Policy;
 use crate::limits::MAX_FILE_BYTES;
 use crate::oracle::Hosts;
+use crate::request::placeholders;
 use crate::table::{self, Options};
 use mero_runtime::{BindError, Phase, Session, Table};
 use std::io::Write;
@@ -44,21 +45,8 @@ impl Engine {
             Some(bytes) => (bytes, None),
             None => {
                 let analysis = sound(host, name, terminal)?;
-                let plain = Options::default();
-                let compiled = match detail {
-                    Detail::Decisions => table::compile(&analysis.policy, plain),
-                    // Rules that stay apart may outgrow a table that holds the
-                    // decisions alone.
-                    Detail::Rules => {
-                        table::compile(&analysis.policy, Options { debug_info: true, ..plain })
-                            .or_else(|_| table::compile(&analysis.policy, plain))
-                    }
-                };
-                let compiled = compiled.map_err(|d| {
-                    show(&[*d], &analysis, terminal);
-                    Failure::Broken
-                })?;
-                (compiled.bytes, Some(analysis.policy))
+                let bytes = compiled(&analysis, terminal, detail)?;
+                (bytes, Some(analysis.policy))
             }
         };
         let table = read_table(name, &bytes)?;
@@ -66,6 +54,17 @@ impl Engine {
         let engine = Engine { bytes, policy, hosts };
         engine.check_binding()?;
         Ok(engine)
+    }
+
+    /// An engine to try a policy out, with directories that are nowhere.
+    pub(super) fn examined(
+        analysis: &Analysis,
+        terminal: Terminal,
+        detail: Detail,
+    ) -> Result<Engine, Failure> {
+        let bytes = compiled(analysis, terminal, detail)?;
+        let hosts = placeholders(&analysis.policy);
+        Ok(Engine { bytes, policy: Some(analysis.policy.clone()), hosts })
     }
 
     fn check_binding(&self) -> Result<(), Failure> {
@@ -111,6 +110,21 @@ impl Engine {
     }
 }
 
+fn compiled(analysis: &Analysis, terminal: Terminal, detail: Detail) -> Result<Vec<u8>, Failure> {
+    let plain = Options::default();
+    let compiled = match detail {
+        Detail::Decisions => table::compile(&analysis.policy, plain),
+        // Rules that stay apart may outgrow a table that holds the decisions alone.
+        Detail::Rules => table::compile(&analysis.policy, Options { debug_info: true, ..plain })
+            .or_else(|_| table::compile(&analysis.policy, plain)),
+    };
+    let compiled = compiled.map_err(|d| {
+        show(&[*d], analysis, terminal);
+        Failure::Broken
+    })?;
+    Ok(compiled.bytes)
+}
+
 fn read_table<'b>(name: &str, bytes: &'b [u8]) -> Result<Table<'b>, Failure> {
     Table::from_bytes(bytes).map_err(|source| Failure::Table { path: name.to_owned(), source })
 }
@@ -137,10 +151,11 @@ pub(super) fn table_bytes(host: &dyn Host, name: &str) -> Result<Option<Vec<u8>>
     Ok(if named || driver::is_table(&head) { Some(head) } else { None })
 }
 
-/// A policy without errors; its findings are shown where it has some.
+/// A policy that means something; its findings are shown where it does not. It may
+/// fail its tests: to find out why, it has to be asked.
 pub(super) fn sound(host: &dyn Host, name: &str, terminal: Terminal) -> Result<Analysis, Failure> {
     let analysis = driver::analyse(host, name)?;
-    if analysis.has_errors() {
+    if analysis.is_broken() {
         show(&analysis.diagnostics, &analysis, terminal);
         return Err(Failure::Broken);
     }
@@ -152,7 +167,9 @@ pub(super) fn show(
     analysis: &Analysis,
     terminal: Terminal,
 ) {
-    let text = render::human(diagnostics, analysis.sources(), terminal.color);
+    // Notes are shown where they are asked for, by `check`.
+    let worth = diagnostics.iter().filter(|d| d.level > Level::Note).cloned().collect::<Vec<_>>();
+    let text = render::human(&worth, analysis.sources(), terminal.color);
     // Standard error may be closed; the exit code still says it.
     let _ = std::io::stderr().write_all(text.as_bytes());
 }

@@ -6,12 +6,10 @@ use super::parts::{self, Part};
 use super::request::{Reply, RuleAt, answer, rule_at};
 use super::{Binding, Failure, Outcome, Terminal};
 use crate::driver::Host;
-use crate::oracle::{Oracle, Step, joined_text};
 use crate::request::Ask;
 use clap::ValueEnum;
-use mero_runtime::{Kind, Permission, Phase};
+use mero_runtime::{Context, Kind, Permission, Phase};
 use serde::Serialize;
-use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -50,12 +48,13 @@ enum Format {
     Json,
 }
 
+/// One decision, explained.
 #[derive(Serialize)]
-struct Explanation {
+pub(super) struct Explanation {
     context: String,
     phase: &'static str,
     #[serde(flatten)]
-    reply: Reply,
+    pub(super) reply: Reply,
     steps: Vec<JsonStep>,
     /// A command string taken apart.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -77,15 +76,7 @@ impl Explain {
         let engine = Engine::load(host, &self.policy, &self.binding, terminal, Detail::Rules)?;
         let table = engine.table()?;
         let context = context(&table, &self.context).map_err(usage)?;
-        let reply = answer(&engine, &context, phase, &ask)
-            .map_err(|message| Failure::Internal { message })?;
-        let steps = self.steps(&engine, phase, &ask);
-        let parts = match &ask {
-            Ask::Command(command) => parts::of(&engine, &context, phase, command).1,
-            _ => Vec::new(),
-        };
-        let explanation =
-            Explanation { context: self.context.clone(), phase: phase.name(), reply, steps, parts };
+        let explanation = explanation(&engine, &context, phase, &ask)?;
         let text = match self.format {
             Format::Json => serde_json::to_string_pretty(&explanation).unwrap_or_default() + "\n",
             Format::Human => human(&explanation, engine.policy.is_some(), terminal.color),
@@ -119,37 +110,39 @@ impl Explain {
             }
         })
     }
-
-    fn steps(&self, engine: &Engine, phase: Phase, ask: &Ask) -> Vec<JsonStep> {
-        let Some(policy) = &engine.policy else { return Vec::new() };
-        let Some(context) = policy.contexts.iter().find(|c| c.name == self.context) else {
-            return Vec::new();
-        };
-        let trace = RefCell::default();
-        let oracle = Oracle::new(policy, context, &engine.hosts, phase).traced(&trace);
-        match ask {
-            Ask::Path { path, permissions, kind } => drop(oracle.path(path, *permissions, *kind)),
-            Ask::Permission(permissions) => drop(oracle.permission(*permissions)),
-            Ask::Argv(argv) => drop(oracle.argv(argv, &joined_text(argv))),
-            Ask::Tool { name, requires } => {
-                drop(oracle.tool(name, &requires.iter().map(String::as_str).collect::<Vec<_>>()));
-            }
-            // Taken apart instead.
-            Ask::Command(_) => {}
-        }
-        let mut seen: Vec<Step> = Vec::new();
-        for step in trace.into_inner() {
-            if !seen.contains(&step) {
-                seen.push(step);
-            }
-        }
-        seen.into_iter()
-            .filter_map(|s| Some(JsonStep { rule: rule_at(engine, s.span)?, note: s.note }))
-            .collect()
-    }
 }
 
-fn human(e: &Explanation, source: bool, color: bool) -> String {
+/// Works out one decision with all that took part in it.
+pub(super) fn explanation(
+    engine: &Engine,
+    context: &Context<'_>,
+    phase: Phase,
+    ask: &Ask,
+) -> Result<Explanation, Failure> {
+    let reply =
+        answer(engine, context, phase, ask).map_err(|message| Failure::Internal { message })?;
+    let steps = steps(engine, context.name(), phase, ask);
+    let parts = match ask {
+        Ask::Command(command) => parts::of(engine, context, phase, command).1,
+        _ => Vec::new(),
+    };
+    let context = context.name().to_owned();
+    Ok(Explanation { context, phase: phase.name(), reply, steps, parts })
+}
+
+fn steps(engine: &Engine, context: &str, phase: Phase, ask: &Ask) -> Vec<JsonStep> {
+    let Some(policy) = &engine.policy else { return Vec::new() };
+    let Some(context) = policy.contexts.iter().find(|c| c.name == context) else {
+        return Vec::new();
+    };
+    ask.trace(policy, context, &engine.hosts, phase)
+        .into_iter()
+        .filter_map(|s| Some(JsonStep { rule: rule_at(engine, s.span)?, note: s.note }))
+        .collect()
+}
+
+/// For people; `source`: the policy's own statements are known.
+pub(super) fn human(e: &Explanation, source: bool, color: bool) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,

@@ -35,7 +35,7 @@ impl Init {
             .map_err(|source| Failure::Write { path: path.display().to_string(), source })?;
         let shown = path.display();
         let text = format!(
-            "wrote {shown}\n\nnext:\n  meroc check {shown}\n  meroc explain {shown} -c agent read /README.md\n  \
+            "wrote {shown}\n\nnext:\n  meroc check {shown}\n  meroc test {shown}\n  meroc explain {shown} -c agent read /README.md\n  \
              meroc compile {shown} -o policy.merot\n"
         );
         std::io::stdout().write_all(text.as_bytes())?;

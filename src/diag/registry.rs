@@ -120,6 +120,8 @@ codes! {
     PHASE_ORDER "M0319" "phase-order" Logic Error "a request on which a looser phase is stricter"
     IDLE_PHASE "M0320" "idle-phase" Pedantic Note "an admitted phase that decides everything as another does"
     UNPROVED "M0321" "unproved" Logic Warning "a question that outgrew its budget"
+    FAILED_TEST "M0501" "failed-test" Tests Error "a case of a `test` item gets another answer than it expects"
+    UNTESTED_CONTEXT "M0503" "untested-context" Tests Note "a context that no `test` item is about"
 }
 
 /// Finds a code by number (any case) or name.

@@ -110,6 +110,9 @@ impl Host for System {
     }
 
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        // Renaming would put a file in the place of a link.
+        let there = std::fs::canonicalize(path).ok();
+        let path = there.as_deref().unwrap_or(path);
         let directory =
             path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut name = std::ffi::OsString::from(".");
@@ -119,6 +122,9 @@ impl Host for System {
         let result = (|| {
             let mut file = std::fs::File::create(&temporary)?;
             file.write_all(bytes)?;
+            if let Ok(before) = std::fs::metadata(path) {
+                file.set_permissions(before.permissions())?;
+            }
             file.sync_all()?;
             std::fs::rename(&temporary, path)
         })();

@@ -10,7 +10,7 @@ use super::host;
 use super::scope::{Kind, Scope};
 use super::{Action, Assert, Manager, Param, Policy, Setting, Test, TestCase, Tool};
 use crate::diag::registry as codes;
-use crate::diag::{Diagnostic, did_you_mean};
+use crate::diag::{Diagnostic, Edit, did_you_mean};
 use crate::source::{SourceMap, Spanned};
 use crate::syntax::ast::{self, ItemKind, Name, TestStatementKind, ToolStatementKind};
 use mero_runtime::{Effect, Phase, Reason};
@@ -95,7 +95,7 @@ pub fn resolve(units: &[Unit], sources: &SourceMap) -> (Policy, Vec<Diagnostic>)
             _ => {}
         }
     }
-    unused(&scope, units);
+    unused(&scope, units, sources);
     (policy, scope.diagnostics.into_inner())
 }
 
@@ -266,18 +266,21 @@ fn test_cases(
                     found
                 });
                 let asked = action(scope, asked);
-                let case = |args: Vec<String>| TestCase {
+                let case = |args: Vec<String>, span| TestCase {
                     phase: current,
                     effect: effect(expected.node),
                     because: reason,
                     action: asked.clone(),
                     args,
-                    span: statement.span,
+                    span,
                 };
                 if matches!(asked, Action::Argv | Action::Permission(_)) {
-                    out.push(case(args.iter().map(|a| a.node.clone()).collect()));
+                    out.push(case(args.iter().map(|a| a.node.clone()).collect(), statement.span));
+                } else if let [only] = &args[..] {
+                    out.push(case(vec![only.node.clone()], statement.span));
                 } else {
-                    out.extend(args.iter().map(|a| case(vec![a.node.clone()])));
+                    // Each argument is a case of its own, and so is its place.
+                    out.extend(args.iter().map(|a| case(vec![a.node.clone()], a.span)));
                 }
             }
         }
@@ -300,7 +303,7 @@ fn unknown_reason(scope: &Scope<'_>, name: &Name) {
 }
 
 /// Reports what is defined and not used.
-fn unused(scope: &Scope<'_>, units: &[Unit]) {
+fn unused(scope: &Scope<'_>, units: &[Unit], sources: &SourceMap) {
     for ((kind, name), definition) in &scope.definitions {
         if definition.std || scope.is_used(*kind, name) {
             continue;
@@ -357,14 +360,18 @@ fn unused(scope: &Scope<'_>, units: &[Unit]) {
                 .iter()
                 .any(|((kind, name), d)| seen.contains(&d.file) && scope.is_used(*kind, name));
             if !provides {
-                scope.report(
-                    Diagnostic::new(
-                        &codes::UNUSED_IMPORT,
-                        import.span,
-                        format!("nothing that `{}` defines is used", import.path.node),
-                    )
-                    .help("remove the import, or use what it provides"),
-                );
+                let mut finding = Diagnostic::new(
+                    &codes::UNUSED_IMPORT,
+                    import.span,
+                    format!("nothing that `{}` defines is used", import.path.node),
+                )
+                .help("remove the import, or use what it provides");
+                // What is annotated is there on purpose.
+                if import.attributes.allows.is_empty() && import.attributes.doc.is_empty() {
+                    let span = sources.whole_lines(import.span);
+                    finding.fix.push(Edit { span, text: String::new() });
+                }
+                scope.report(finding);
             }
         }
     }

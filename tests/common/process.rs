@@ -58,6 +58,17 @@ fn head(text: &str) -> String {
     text.chars().take(3_000).collect()
 }
 
+/// A directory with files of these texts.
+pub fn files(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = directory.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    directory
+}
+
 /// `meroc` with arguments in a directory.
 pub fn meroc(directory: &Path, arguments: &[&str]) -> Run {
     meroc_with(directory, arguments, b"", &[])

@@ -1,6 +1,6 @@
 //! The rich form: source lines with what is wrong marked in them.
 
-use super::super::{Diagnostic, Level, Witness};
+use super::super::{Diagnostic, Level};
 use crate::source::{SourceMap, Span};
 use codespan_reporting::diagnostic::{Diagnostic as Rich, Label, LabelStyle, Severity};
 use codespan_reporting::files::SimpleFiles;
@@ -104,22 +104,11 @@ fn rich(d: &Diagnostic, sources: &SourceMap) -> Rich<usize> {
     for l in &d.labels {
         labels.push(label(LabelStyle::Secondary, l.span, &l.message, sources));
     }
-    let mut notes = Vec::new();
-    if let Some(w) = &d.witness {
-        notes.push(format!("for example {}", witness(w)));
-    }
-    notes.extend(d.help.as_ref().map(|help| format!("help: {}", super::readable(help))));
     Rich::new(severity)
         .with_code(format!("{} {}", d.code.id, d.code.name))
         .with_message(super::readable(&d.message))
         .with_labels(labels)
-        .with_notes(notes)
-}
-
-/// A request as `eval` takes it, and the answer.
-fn witness(w: &Witness) -> String {
-    let request = serde_json::to_string(&w.request).unwrap_or_default();
-    format!("{request} is answered `{}` ({})", w.effect, w.reason)
+        .with_notes(super::notes(d))
 }
 
 fn label(style: LabelStyle, span: Span, message: &str, sources: &SourceMap) -> Label<usize> {
