@@ -8,6 +8,7 @@ mod ask_without_allow;
 mod contradiction;
 mod patterns;
 mod powerless_mount;
+mod security;
 
 use crate::diag::Diagnostic;
 use crate::hir::Policy;
@@ -51,4 +52,5 @@ const RULES: &[fn(&View<'_>) -> Vec<Diagnostic>] = &[
     |v| powerless_mount::check(v.policy),
     |v| contradiction::fields(v.policy),
     |v| contradiction::rules(v.policy),
+    security::check,
 ];

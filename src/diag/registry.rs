@@ -102,6 +102,22 @@ codes! {
     CONTRADICTION "M0301" "contradiction" Logic Warning "one level allows and denies the same thing"
     ASK_WITHOUT_ALLOW "M0302" "ask-without-allow" Logic Warning "a permission is asked for that is nowhere allowed"
     POWERLESS_MOUNT "M0303" "powerless-mount" Logic Warning "a mount on which no request is granted"
+    UNCONFINED_CONTEXT "M0401" "unconfined-context" Security Warning "a context without mounts that every absolute path passes"
+    BYPASS_ADMITTED "M0402" "bypass-admitted" Security Warning "a context admits the phase bypass_permissions"
+    OPEN_OTHERWISE "M0403" "open-otherwise" Security Warning "whatever no rule names is allowed"
+    ARBITRARY_EXECUTION "M0404" "arbitrary-execution" Security Warning "an allowed command runs any program"
+    UNGUARDED_PATH_ARGUMENT "M0405" "unguarded-path-argument" Security Warning "an allowed command takes any path, protected ones too"
+    GLUED_WILDCARD "M0406" "glued-wildcard" Security Warning "a wildcard glued to a name matches other names"
+    LOOSE_WILDCARD "M0407" "loose-wildcard" Security Warning "a wildcard before the subcommand takes options"
+    BARE_DENY "M0408" "bare-deny" Security Warning "a denial of the bare command only"
+    FRAGILE_DENY "M0409" "fragile-deny" Security Warning "a denial that another spelling of the options slips past"
+    DEAD_PATTERN "M0410" "dead-pattern" Security Warning "a word pattern that no command can match"
+    WRITABLE_CONTROL "M0411" "writable-control" Security Warning "a context may write what governs it or is run later"
+    REMOVABLE_CONTROL "M0412" "removable-control" Security Warning "a protected path can go with a directory above it"
+    SECRET_NEAR_MISS "M0413" "secret-near-miss" Security Warning "a secret is hidden and its sibling is not"
+    DANGEROUS_ENV "M0414" "dangerous-env" Security Warning "a variable may be set that makes programs run code"
+    GLOB_IN_HOST "M0415" "glob-in-host" Security Warning "wildcards in a mount's directory, which are literal"
+    FLAT_NESTING "M0416" "flat-nesting" Security Note "a top-level mount lies inside another"
 }
 
 /// Finds a code by number (any case) or name.
