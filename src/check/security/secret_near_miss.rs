@@ -13,12 +13,10 @@ use mero_runtime::{Effect, Permission, Reason};
 const FAMILIES: &[&[&str]] = &[
     &[".env", ".env.local", ".env.production", ".env.development", ".env.staging", ".env.test"],
     &["id_rsa", "id_ed25519", "id_ecdsa", "id_dsa"],
-    &["server.pem", "server.key", "server.p12", "server.pfx"],
+    &["x.p12", "x.pfx"],
     &[".netrc", "_netrc"],
-    &[".npmrc", ".pypirc"],
     &[".aws/credentials", ".aws/config"],
     &["secrets.yml", "secrets.yaml", "secrets.json"],
-    &["credentials.json", "credentials.yml"],
     &["terraform.tfstate", "terraform.tfstate.backup"],
     &["terraform.tfvars", "x.auto.tfvars"],
     &[".ssh/id_rsa", ".ssh/id_ed25519", ".ssh/id_ecdsa"],

@@ -43,8 +43,7 @@ pub(super) fn check(scene: &Scene<'_>) -> Vec<Diagnostic> {
             1..=3 => format!("; likewise {}", also.join(", ")),
             _ => format!("; likewise {} and {} more", also.join(", "), others.saturating_sub(3)),
         };
-        let mut protect = here.iter().map(|w| format!("\"{}\"", w.protect)).collect::<Vec<_>>();
-        protect.dedup();
+        let protect = protect(&here);
         let below = if mount.parent.is_some() { "the mount around it" } else { "the mount" };
         out.push(
             Diagnostic::new(
@@ -52,15 +51,23 @@ pub(super) fn check(scene: &Scene<'_>) -> Vec<Diagnostic> {
                 mount.span,
                 format!("`{}` may write `{}`: {}{more}", scene.context.name, first.path, first.why),
             )
-            .help(format!(
-                "protect it in {below}, as by `on {} {{ deny write | delete }}`; `on \".*\"` takes in all names \
-                 that begin with a dot",
-                protect.join(", ")
-            ))
+            .help(format!("protect it in {below}, as by `on {protect} {{ deny write | delete }}`"))
             .witness(first.witness.clone()),
         );
     }
     out
+}
+
+/// The patterns of a block that protects them all; many names that begin with a dot
+/// are taken together.
+fn protect(found: &[&Writable]) -> String {
+    let mut patterns = found.iter().map(|w| w.protect.as_str()).collect::<Vec<_>>();
+    patterns.dedup();
+    if patterns.iter().filter(|p| p.starts_with("/.")).count() > 3 {
+        patterns.retain(|p| !p.starts_with("/."));
+        patterns.push(".*");
+    }
+    patterns.iter().map(|p| format!("\"{p}\"")).collect::<Vec<_>>().join(", ")
 }
 
 /// What is writable below a top-level mount.
@@ -85,7 +92,8 @@ fn files(scene: &Scene<'_>, index: usize, mount: &Mount, out: &mut Vec<Writable>
             add(c.path, c.who.to_owned(), c.protect.to_owned());
         }
     };
-    if base_of_policy || is_tree(scene) {
+    // Commands run in the root mount; others are not known to be working trees.
+    if base_of_policy || (Some(index) == scene.context.root() && is_tree(scene)) {
         known(TREE);
     }
     let segments = mount.host.segments.iter().map(String::as_str).collect::<Vec<_>>();
