@@ -19,8 +19,8 @@ mod glued_wildcard;
 mod loose_wildcard;
 mod matcher;
 mod open_otherwise;
-mod pattern;
 mod paths;
+mod pattern;
 mod programs;
 mod removable_control;
 mod scene;
@@ -41,8 +41,9 @@ pub(super) fn check(view: &View<'_>) -> Vec<Diagnostic> {
         let Some(scene) = Scene::new(view, context) else { continue };
         for rule in RULES {
             for found in rule(&scene) {
-                let known =
-                    |d: &&Diagnostic| d.code.id == found.code.id && d.primary.span == found.primary.span;
+                let known = |d: &&Diagnostic| {
+                    d.code.id == found.code.id && d.primary.span == found.primary.span
+                };
                 if !out.iter().any(|d| known(&d)) {
                     out.push(found);
                 }

@@ -51,9 +51,15 @@ pub(super) fn check(scene: &Scene<'_>) -> Vec<Diagnostic> {
             Diagnostic::new(
                 &codes::BARE_DENY,
                 rule.span,
-                format!("only `{bare}` without further arguments is denied: `{}` stays allowed", typed(&longer)),
+                format!(
+                    "only `{bare}` without further arguments is denied: `{}` stays allowed",
+                    typed(&longer)
+                ),
             )
-            .help(format!("write `deny \"{} ...\"`: with any arguments, or none", rule.pattern.text.trim()))
+            .help(format!(
+                "write `deny \"{} ...\"`: with any arguments, or none",
+                rule.pattern.text.trim()
+            ))
             .witness(witness),
         );
     }

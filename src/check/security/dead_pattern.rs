@@ -46,18 +46,23 @@ fn dead(pattern: &Pattern) -> Option<(String, &'static str)> {
         .iter()
         .find(|t| first.starts_with(**t))
     {
-        let message = format!("`{tool}…)` is another system's notation: here the pattern is the command alone");
+        let message = format!(
+            "`{tool}…)` is another system's notation: here the pattern is the command alone"
+        );
         return Some((message, "write the command's words, and `...` for any further arguments"));
     }
     // `find … \;` and `xargs` take such words as arguments of their own.
-    let runs = |w: &str| matches!(super::pattern::base(w), "find" | "fd" | "fdfind" | "expr" | "test" | "[");
+    let runs = |w: &str| {
+        matches!(super::pattern::base(w), "find" | "fd" | "fdfind" | "expr" | "test" | "[")
+    };
     let operator = words.iter().enumerate().find(|(at, w)| {
         let bare = w.trim_start_matches('\\');
         let own = runs(first) && matches!(bare, ";" | "<" | ">" | "!" | "{}");
         !own && (is_operator(bare) || (*at < words.len().saturating_sub(1) && ends_command(bare)))
     });
     if let Some((_, word)) = operator {
-        let message = format!("`{word}` is the shell's and no word of a command, so this matches nothing");
+        let message =
+            format!("`{word}` is the shell's and no word of a command, so this matches nothing");
         let redirects = word.contains(['<', '>']);
         let help = if redirects {
             "leave the redirection out: it is decided apart from the command, by `write` or `read` on its target"
@@ -66,8 +71,9 @@ fn dead(pattern: &Pattern) -> Option<(String, &'static str)> {
         };
         return Some((message, help));
     }
-    if text.contains("$(") || text.contains('`') || text.contains("\\$(") {
-        let message = "what stands in `$(…)` is a command of its own and no word of this one".to_owned();
+    if text.contains("$(") || text.contains('`') || text.contains("$\\(") {
+        let message =
+            "what stands in `$(…)` is a command of its own and no word of this one".to_owned();
         return Some((message, split));
     }
     if let Some(quote) = ['"', '\''].iter().find(|q| quoted(&words, **q)) {
@@ -84,8 +90,13 @@ fn dead(pattern: &Pattern) -> Option<(String, &'static str)> {
         return Some((message, "write `re\"…\"`, or better the command's words"));
     }
     if let Some(word) = colon_star(&words) {
-        let message = format!("`:*` is another system's notation: here `{word}` is a word with a colon in it");
-        return Some((message, "write `...` for any further arguments, apart from the word before it"));
+        let message = format!(
+            "`:*` is another system's notation: here `{word}` is a word with a colon in it"
+        );
+        return Some((
+            message,
+            "write `...` for any further arguments, apart from the word before it",
+        ));
     }
     None
 }
@@ -105,7 +116,9 @@ fn ends_command(word: &str) -> bool {
 
 /// A word that begins with a quote, and one (perhaps the same) that ends with it.
 fn quoted(words: &[&str], quote: char) -> bool {
-    let begin = |w: &&str| w.trim_start_matches('\\').starts_with(quote) || w.contains(&format!("={quote}"));
+    let begin = |w: &&str| {
+        w.trim_start_matches('\\').starts_with(quote) || w.contains(&format!("={quote}"))
+    };
     let opened = words.iter().position(begin);
     opened.is_some_and(|at| {
         let rest = words.get(at..).unwrap_or(&[]);
@@ -116,8 +129,27 @@ fn quoted(words: &[&str], quote: char) -> bool {
 /// `git:*`, and `git push:*` for programs whose arguments have no colons.
 fn colon_star<'w>(words: &[&'w str]) -> Option<&'w str> {
     const PLAIN: &[&str] = &[
-        "git", "gh", "cargo", "go", "pip", "pip3", "uv", "brew", "apt", "kubectl", "helm", "terraform",
-        "python", "python3", "node", "poetry", "ls", "cat", "grep", "find", "echo",
+        "git",
+        "gh",
+        "cargo",
+        "go",
+        "pip",
+        "pip3",
+        "uv",
+        "brew",
+        "apt",
+        "kubectl",
+        "helm",
+        "terraform",
+        "python",
+        "python3",
+        "node",
+        "poetry",
+        "ls",
+        "cat",
+        "grep",
+        "find",
+        "echo",
     ];
     let first = words.first()?;
     let named = |w: &str| {

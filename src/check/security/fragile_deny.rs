@@ -37,7 +37,20 @@ static SPELLINGS: &[Spelling] = &[
     of("mv", "", &[('f', "force")], "-v"),
     of("sed", "", &[('i', "in-place"), ('e', "expression")], "-E"),
     of("grep", "", &[('r', "recursive"), ('f', "file")], "-n"),
-    of("curl", "", &[('o', "output"), ('d', "data"), ('X', "request"), ('T', "upload-file"), ('F', "form"), ('k', "insecure"), ('K', "config")], "-s"),
+    of(
+        "curl",
+        "",
+        &[
+            ('o', "output"),
+            ('d', "data"),
+            ('X', "request"),
+            ('T', "upload-file"),
+            ('F', "form"),
+            ('k', "insecure"),
+            ('K', "config"),
+        ],
+        "-s",
+    ),
     of("wget", "", &[('O', "output-document"), ('q', "quiet")], "-q"),
     of("sort", "", &[('o', "output")], "-n"),
     of("npm", "install", &[('g', "global")], "--silent"),
@@ -89,10 +102,11 @@ pub(super) fn check(scene: &Scene<'_>) -> Vec<Diagnostic> {
             let others = equal(&command);
             others.into_iter().map(move |other| (command.clone(), other))
         });
-        let passing = passing.filter(|(_, other)| !matcher.matches(other)).find_map(|(c, other)| {
-            let witness = scene.allowed(&argv(&other))?;
-            Some((c, other, witness))
-        });
+        let passing =
+            passing.filter(|(_, other)| !matcher.matches(other)).find_map(|(c, other)| {
+                let witness = scene.allowed(&argv(&other))?;
+                Some((c, other, witness))
+            });
         let Some((command, other, witness)) = passing else { continue };
         out.push(
             Diagnostic::new(
@@ -152,7 +166,8 @@ fn equal(command: &[String]) -> Vec<Vec<String>> {
         if !options.is_empty() {
             // A value that follows an option could be torn from it: those commands
             // keep their order.
-            let settled = tail.iter().skip_while(|w| !operands.contains(w)).all(|w| operands.contains(w));
+            let settled =
+                tail.iter().skip_while(|w| !operands.contains(w)).all(|w| operands.contains(w));
             for options in respelt(&options, known.pairs) {
                 if settled {
                     add(&options, &operands);
@@ -165,7 +180,8 @@ fn equal(command: &[String]) -> Vec<Vec<String>> {
                 add(&operands, &options);
             }
             let forced = options.iter().any(|o| o == "-f" || o == "--force");
-            if let ("push", true, [rest @ .., branch]) = (known.subcommand, forced, operands.as_slice())
+            if let ("push", true, [rest @ .., branch]) =
+                (known.subcommand, forced, operands.as_slice())
                 && !rest.is_empty()
             {
                 add(rest, &[format!("+{branch}")]);
@@ -185,7 +201,9 @@ fn equal(command: &[String]) -> Vec<Vec<String>> {
 
 /// Options after which the next word is theirs, as far as the table goes.
 fn takes_value(options: &[String]) -> bool {
-    options.iter().any(|o| matches!(o.as_str(), "-o" | "-d" | "-X" | "-T" | "-F" | "-e" | "-x" | "-O" | "-K"))
+    options
+        .iter()
+        .any(|o| matches!(o.as_str(), "-o" | "-d" | "-X" | "-T" | "-F" | "-e" | "-x" | "-O" | "-K"))
 }
 
 /// The same options, spelt otherwise.
@@ -203,8 +221,10 @@ fn respelt(options: &[String], pairs: &[(char, &str)]) -> Vec<Vec<String>> {
         out.push(vec![format!("-{all}")]);
         out.push(all.chars().map(|c| format!("-{c}")).collect());
         out.push(turned.chars().map(|c| format!("-{c}")).collect());
-        let long = |c: char| pairs.iter().find(|(short, _)| *short == c).map(|(_, l)| format!("--{l}"));
-        let longs = all.chars().map(|c| long(c).unwrap_or_else(|| format!("-{c}"))).collect::<Vec<_>>();
+        let long =
+            |c: char| pairs.iter().find(|(short, _)| *short == c).map(|(_, l)| format!("--{l}"));
+        let longs =
+            all.chars().map(|c| long(c).unwrap_or_else(|| format!("-{c}"))).collect::<Vec<_>>();
         if longs.iter().any(|l| l.starts_with("--")) {
             out.push(longs);
         }
@@ -214,7 +234,10 @@ fn respelt(options: &[String], pairs: &[(char, &str)]) -> Vec<Vec<String>> {
             pairs.iter().find(|(short, l)| *short != c && l == own).map(|(short, _)| *short)
         };
         if all.chars().any(|c| twin(c).is_some()) {
-            out.push(vec![format!("-{}", all.chars().map(|c| twin(c).unwrap_or(c)).collect::<String>())]);
+            out.push(vec![format!(
+                "-{}",
+                all.chars().map(|c| twin(c).unwrap_or(c)).collect::<String>()
+            )]);
         }
     } else {
         let short = |o: &String| {

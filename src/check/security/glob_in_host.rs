@@ -29,6 +29,7 @@ pub(super) fn check(scene: &Scene<'_>) -> Vec<Diagnostic> {
 }
 
 fn is_glob(segment: &str) -> bool {
-    let class = segment.find('[').is_some_and(|at| segment.get(at..).is_some_and(|s| s.contains(']')));
+    let class =
+        segment.find('[').is_some_and(|at| segment.get(at..).is_some_and(|s| s.contains(']')));
     class || segment.contains(['*', '?'])
 }

@@ -10,14 +10,59 @@ use crate::syntax::ast::PatternKind;
 use mero_runtime::Effect;
 
 /// Programs whose names begin with another's.
-const PROGRAMS: &[&str] = &["cpio", "cdrecord", "ddrescue", "diff3", "dockerd", "envsubst", "findmnt", "gitk", "gofmt", "lsof", "lsblk", "lsattr", "makepkg", "mvn", "nodemon", "pipx", "pipenv", "psql", "pstree", "pwdx", "pythonw", "rmdir", "shred", "sshd", "ssh-keygen", "sudoedit", "tailscale", "tarsnap", "timedatectl", "vimdiff", "yarnpkg", "zipcloak", "catdoc"];
+const PROGRAMS: &[&str] = &[
+    "cpio",
+    "cdrecord",
+    "ddrescue",
+    "diff3",
+    "dockerd",
+    "envsubst",
+    "findmnt",
+    "gitk",
+    "gofmt",
+    "lsof",
+    "lsblk",
+    "lsattr",
+    "makepkg",
+    "mvn",
+    "nodemon",
+    "pipx",
+    "pipenv",
+    "psql",
+    "pstree",
+    "pwdx",
+    "pythonw",
+    "rmdir",
+    "shred",
+    "sshd",
+    "ssh-keygen",
+    "sudoedit",
+    "tailscale",
+    "tarsnap",
+    "timedatectl",
+    "vimdiff",
+    "yarnpkg",
+    "zipcloak",
+    "catdoc",
+];
 
 /// Subcommands by program; the last column says that unknown ones are programs of
 /// that name (`git-x`, `cargo-x`), so that every longer name is one.
 const SUBCOMMANDS: &[(&str, &[&str], bool)] = &[
     (
         "git",
-        &["difftool", "diff-files", "show-ref", "show-branch", "commit-tree", "checkout-index", "fetch-pack", "merge-file", "mergetool", "remote-ext"],
+        &[
+            "difftool",
+            "diff-files",
+            "show-ref",
+            "show-branch",
+            "commit-tree",
+            "checkout-index",
+            "fetch-pack",
+            "merge-file",
+            "mergetool",
+            "remote-ext",
+        ],
         true,
     ),
     ("cargo", &[], true),
@@ -84,8 +129,11 @@ fn glued(rule: &CommandRule) -> Vec<Glued> {
             let commands = commands(&words, "x", "x");
             for (at, word) in words.iter().enumerate().take(2) {
                 let Some((Atom::Star, name)) = word.atoms.split_last() else { continue };
-                let literal = name.iter().map(|a| if let Atom::Literal(c) = a { Some(*c) } else { None });
-                let Some(prefix) = literal.collect::<Option<String>>().filter(|p| named(p)) else { continue };
+                let literal =
+                    name.iter().map(|a| if let Atom::Literal(c) = a { Some(*c) } else { None });
+                let Some(prefix) = literal.collect::<Option<String>>().filter(|p| named(p)) else {
+                    continue;
+                };
                 if word.hole {
                     continue;
                 }
@@ -116,13 +164,15 @@ fn named(prefix: &str) -> bool {
 /// Other names that the wildcard takes.
 fn others(glued: &Glued) -> Vec<String> {
     let longer = |name: &&&str| name.len() > glued.prefix.len() && name.starts_with(&glued.prefix);
-    let own = |list: &[&str]| list.iter().filter(longer).map(|n| (*n).to_owned()).collect::<Vec<_>>();
+    let own =
+        |list: &[&str]| list.iter().filter(longer).map(|n| (*n).to_owned()).collect::<Vec<_>>();
     if glued.at == 0 {
         let mut out = own(PROGRAMS);
         out.push(format!("{}x", glued.prefix));
         return out;
     }
-    let Some((_, known, open)) = SUBCOMMANDS.iter().find(|(n, ..)| *n == base(&glued.program)) else {
+    let Some((_, known, open)) = SUBCOMMANDS.iter().find(|(n, ..)| *n == base(&glued.program))
+    else {
         return Vec::new();
     };
     let mut out = own(known);

@@ -28,7 +28,8 @@ pub(super) fn check(scene: &Scene<'_>) -> Vec<Diagnostic> {
         let words = parse(&rule.pattern.text);
         for (at, subcommand) in loose(&words) {
             let program = words.first().and_then(Word::literal).unwrap_or_default();
-            let known = OPTIONS.iter().find(|(n, _)| *n == base(&program)).map_or(&[][..], |(_, o)| o);
+            let known =
+                OPTIONS.iter().find(|(n, _)| *n == base(&program)).map_or(&[][..], |(_, o)| o);
             let passing = known.iter().chain(&["--x"]).find_map(|option| {
                 let mut words = words.clone();
                 if let Some(word) = words.get_mut(at) {

@@ -28,13 +28,17 @@ pub(super) fn check(scene: &Scene<'_>) -> Vec<Diagnostic> {
             let words = c.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
             !scene.rules.iter().any(|(_, m)| m.matches(&words))
         };
-        let passing = COMMANDS.iter().filter(unruled).find_map(|c| Some((c, scene.allowed(&argv(c))?)));
+        let passing =
+            COMMANDS.iter().filter(unruled).find_map(|c| Some((c, scene.allowed(&argv(c))?)));
         if let Some((command, witness)) = passing {
             out.push(
                 Diagnostic::new(
                     &codes::OPEN_OTHERWISE,
                     otherwise.span,
-                    format!("every command that no rule names is allowed, `{}` too", typed(command)),
+                    format!(
+                        "every command that no rule names is allowed, `{}` too",
+                        typed(command)
+                    ),
                 )
                 .help("write `otherwise ask`, or leave it out and allow what is needed by name")
                 .witness(witness),

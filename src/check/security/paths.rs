@@ -14,8 +14,10 @@ impl Target {
     /// Why the context refuses the permission on it, if it does for good.
     pub(super) fn refused(&self, scene: &Scene<'_>, permission: Permission) -> Option<Reason> {
         let (effect, reason) = scene.decide(&path(&self.request, permission));
-        let lasting =
-            matches!(reason, Reason::Hidden | Reason::Denied | Reason::NotGranted | Reason::Outside);
+        let lasting = matches!(
+            reason,
+            Reason::Hidden | Reason::Denied | Reason::NotGranted | Reason::Outside
+        );
         (effect == Effect::Deny && lasting).then_some(reason)
     }
 }
@@ -76,12 +78,14 @@ pub(super) fn place(scene: &Scene<'_>, mount: usize) -> Option<String> {
 pub(super) fn targets(scene: &Scene<'_>) -> Vec<Target> {
     let context = scene.context;
     let mut arguments: Vec<String> = context.hide.iter().filter_map(|h| sample(&h.node)).collect();
-    let placed = || context.mounts.iter().enumerate().filter_map(|(i, m)| Some((m, place(scene, i)?)));
+    let placed =
+        || context.mounts.iter().enumerate().filter_map(|(i, m)| Some((m, place(scene, i)?)));
     let below = |place: &str, rest: String| {
         if place.is_empty() { rest } else { format!("{place}/{rest}") }
     };
     for (mount, place) in placed() {
-        arguments.extend(mount.hide.iter().filter_map(|h| sample(&h.node)).map(|s| below(&place, s)));
+        arguments
+            .extend(mount.hide.iter().filter_map(|h| sample(&h.node)).map(|s| below(&place, s)));
     }
     for (mount, place) in placed() {
         let patterns = mount.on.iter().flat_map(|b| &b.patterns);
@@ -97,7 +101,8 @@ pub(super) fn targets(scene: &Scene<'_>) -> Vec<Target> {
         })
         .collect();
     let outside = "/etc/passwd";
-    let up = if context.mounts.is_empty() { String::new() } else { "..".to_owned() + &"/..".repeat(60) };
+    let up =
+        if context.mounts.is_empty() { String::new() } else { "..".to_owned() + &"/..".repeat(60) };
     out.push(Target { argument: outside.to_owned(), request: up + outside });
     out
 }

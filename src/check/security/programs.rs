@@ -12,17 +12,20 @@ pub(super) struct Program {
     pub(super) options: &'static [(&'static str, &'static [&'static str])],
 }
 
-const fn of(
-    names: &'static [&'static str],
-    forms: &'static [&'static [&'static str]],
-) -> Program {
+const fn of(names: &'static [&'static str], forms: &'static [&'static [&'static str]]) -> Program {
     Program { names, forms, options: &[] }
 }
 
 pub(super) static PROGRAMS: &[Program] = &[
     // Interpreters.
-    of(&["python", "pypy", "ipython"], &[&["-c", "x"], &["x.py"], &["-m", "x"], &["-", "x"]]),
-    of(&["sh", "bash", "zsh", "dash", "ksh", "fish", "ash", "mksh"], &[&["-c", "x"], &["x.sh"], &["-lc", "x"]]),
+    of(
+        &["python3", "python", "pypy", "ipython"],
+        &[&["-c", "x"], &["x.py"], &["-m", "x"], &["-", "x"]],
+    ),
+    of(
+        &["sh", "bash", "zsh", "dash", "ksh", "fish", "ash", "mksh"],
+        &[&["-c", "x"], &["x.sh"], &["-lc", "x"]],
+    ),
     of(&["node", "nodejs"], &[&["-e", "x"], &["x.js"], &["--eval=x"], &["-p", "x"]]),
     of(&["deno"], &[&["eval", "x"], &["run", "x.ts"], &["run", "-A", "x.ts"]]),
     of(&["bun"], &[&["-e", "x"], &["x.ts"], &["run", "./x.ts"], &["x", "x"]]),
@@ -30,7 +33,10 @@ pub(super) static PROGRAMS: &[Program] = &[
     of(&["ruby", "irb"], &[&["-e", "x"], &["x.rb"]]),
     of(&["perl"], &[&["-e", "x"], &["x.pl"], &["-ne", "x"]]),
     of(&["php"], &[&["-r", "x"], &["x.php"]]),
-    of(&["lua", "luajit", "julia", "Rscript", "elixir", "groovy", "scala", "guile"], &[&["-e", "x"], &["x"]]),
+    of(
+        &["lua", "luajit", "julia", "Rscript", "elixir", "groovy", "scala", "guile"],
+        &[&["-e", "x"], &["x"]],
+    ),
     of(&["osascript"], &[&["-e", "x"]]),
     of(&["pwsh", "powershell"], &[&["-c", "x"], &["-Command", "x"]]),
     of(&["tclsh", "expect", "wish"], &[&["x"], &["-c", "x"]]),
@@ -38,7 +44,29 @@ pub(super) static PROGRAMS: &[Program] = &[
     // Runners.
     of(&["env"], &[&["x"], &["-S", "x"], &["A=x", "x"]]),
     of(&["xargs", "parallel"], &[&["x"], &["-n1", "x"], &["-I", "{}", "x"]]),
-    of(&["sudo", "doas", "nohup", "nice", "ionice", "setsid", "time", "watch", "strace", "ltrace", "exec", "command", "builtin", "unshare", "systemd-run", "caffeinate", "dotenv", "xvfb-run"], &[&["x"]]),
+    of(
+        &[
+            "sudo",
+            "doas",
+            "nohup",
+            "nice",
+            "ionice",
+            "setsid",
+            "time",
+            "watch",
+            "strace",
+            "ltrace",
+            "exec",
+            "command",
+            "builtin",
+            "unshare",
+            "systemd-run",
+            "caffeinate",
+            "dotenv",
+            "xvfb-run",
+        ],
+        &[&["x"]],
+    ),
     of(&["eval", ".", "source"], &[&["x"]]),
     of(&["timeout"], &[&["5", "x"]]),
     of(&["stdbuf"], &[&["-o0", "x"]]),
@@ -53,9 +81,15 @@ pub(super) static PROGRAMS: &[Program] = &[
     of(&["npx", "bunx", "uvx", "pnpx"], &[&["x"], &["-y", "x"]]),
     of(&["npm"], &[&["exec", "x"], &["x", "x"], &["exec", "--", "x"]]),
     of(&["pnpm", "yarn"], &[&["exec", "x"], &["dlx", "x"]]),
-    of(&["uv", "poetry", "pipx", "pdm", "hatch", "conda", "nix", "rye"], &[&["run", "x"], &["run", "python", "x.py"]]),
+    of(
+        &["uv", "poetry", "pipx", "pdm", "hatch", "conda", "nix", "rye"],
+        &[&["run", "x"], &["run", "python", "x.py"]],
+    ),
     of(&["pipenv"], &[&["run", "x"]]),
-    of(&["bundle", "composer", "mise", "asdf", "cabal", "stack", "opam"], &[&["exec", "x"], &["exec", "--", "x"]]),
+    of(
+        &["bundle", "composer", "mise", "asdf", "cabal", "stack", "opam"],
+        &[&["exec", "x"], &["exec", "--", "x"]],
+    ),
     of(&["nix-shell"], &[&["--run", "x"]]),
     // Build tools.
     Program {
@@ -66,11 +100,19 @@ pub(super) static PROGRAMS: &[Program] = &[
     Program {
         names: &["cargo"],
         forms: &[&["--config", "build.rustc-wrapper='./x'", "build"]],
-        options: &[("", &["--config", "build.rustc-wrapper='./x'"]), ("", &["--config=build.rustc-wrapper='./x'"])],
+        options: &[
+            ("", &["--config", "build.rustc-wrapper='./x'"]),
+            ("", &["--config=build.rustc-wrapper='./x'"]),
+        ],
     },
     Program {
         names: &["go"],
-        forms: &[&["run", "x.go"], &["test", "-exec", "x"], &["build", "-toolexec=x"], &["generate", "x.go"]],
+        forms: &[
+            &["run", "x.go"],
+            &["test", "-exec", "x"],
+            &["build", "-toolexec=x"],
+            &["generate", "x.go"],
+        ],
         options: &[
             ("test", &["-exec=./x"]),
             ("build", &["-toolexec=./x"]),
@@ -118,7 +160,14 @@ pub(super) static PROGRAMS: &[Program] = &[
             ("config", &["alias.x", "!x"]),
         ],
     },
-    of(&["gh"], &[&["alias", "set", "x", "!x"], &["extension", "exec", "x"], &["extension", "install", "x/x"]]),
+    of(
+        &["gh"],
+        &[
+            &["alias", "set", "x", "!x"],
+            &["extension", "exec", "x"],
+            &["extension", "install", "x/x"],
+        ],
+    ),
     of(&["hg"], &[&["--config", "alias.x=!x", "x"]]),
     // Finding and filtering.
     Program {
@@ -138,7 +187,14 @@ pub(super) static PROGRAMS: &[Program] = &[
     },
     Program {
         names: &["sed", "gsed"],
-        forms: &[&["1e x", "x"], &["-n", "1e x", "x"], &["-i", "1e x", "x"], &["s/x/x/e", "x"], &["s/x/x/e"], &["-n", "1e x"]],
+        forms: &[
+            &["1e x", "x"],
+            &["-n", "1e x", "x"],
+            &["-i", "1e x", "x"],
+            &["s/x/x/e", "x"],
+            &["s/x/x/e"],
+            &["-n", "1e x"],
+        ],
         options: &[("", &["-e", "1e x", "x"])],
     },
     Program {
@@ -190,7 +246,10 @@ pub(super) static PROGRAMS: &[Program] = &[
         forms: &[&["--use-askpass=./x", "https://example.com"]],
         options: &[("", &["--use-askpass=./x", "https://example.com"])],
     },
-    of(&["docker", "podman", "nerdctl"], &[&["run", "x"], &["exec", "x", "x"], &["run", "--rm", "x"]]),
+    of(
+        &["docker", "podman", "nerdctl"],
+        &[&["run", "x"], &["exec", "x", "x"], &["run", "--rm", "x"]],
+    ),
     of(&["docker-compose"], &[&["run", "x"], &["exec", "x", "x"]]),
     of(&["kubectl", "oc"], &[&["exec", "x", "--", "x"], &["run", "x", "--image=x"]]),
     Program {
@@ -222,5 +281,7 @@ pub(super) static PROGRAMS: &[Program] = &[
 pub(super) fn find(called: &str) -> Option<&'static Program> {
     let base = super::pattern::base(called);
     let plain = base.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    PROGRAMS.iter().find(|p| p.names.contains(&base) || p.names.contains(&plain) || p.names.contains(&called))
+    PROGRAMS
+        .iter()
+        .find(|p| p.names.contains(&base) || p.names.contains(&plain) || p.names.contains(&called))
 }

@@ -13,7 +13,10 @@ pub(super) fn check(scene: &Scene<'_>) -> Vec<Diagnostic> {
     let mut out = Vec::new();
     let prefix = |index: usize| {
         let root = Some(index) == context.root();
-        context.mounts.get(index).map(|m| if root { "/.".to_owned() } else { format!("/{}", m.slug) })
+        context
+            .mounts
+            .get(index)
+            .map(|m| if root { "/.".to_owned() } else { format!("/{}", m.slug) })
     };
     let root = context.root().into_iter().map(|r| (r, &context.hide));
     let own = context.mounts.iter().enumerate().map(|(i, m)| (i, &m.hide));
@@ -24,14 +27,20 @@ pub(super) fn check(scene: &Scene<'_>) -> Vec<Diagnostic> {
     for (index, mount) in context.mounts.iter().enumerate() {
         let Some(prefix) = prefix(index) else { continue };
         for block in &mount.on {
-            let mut found = block.patterns.iter().filter_map(|p| removable(scene, &prefix, p, block.span));
+            let mut found =
+                block.patterns.iter().filter_map(|p| removable(scene, &prefix, p, block.span));
             out.extend(found.next());
         }
     }
     out
 }
 
-fn removable(scene: &Scene<'_>, prefix: &str, pattern: &Spanned<String>, span: Span) -> Option<Diagnostic> {
+fn removable(
+    scene: &Scene<'_>,
+    prefix: &str,
+    pattern: &Spanned<String>,
+    span: Span,
+) -> Option<Diagnostic> {
     let inner = super::paths::sample(&pattern.node)?;
     let protected = format!("{prefix}/{inner}");
     let refused = |permission| {
@@ -42,7 +51,8 @@ fn removable(scene: &Scene<'_>, prefix: &str, pattern: &Spanned<String>, span: S
         return None;
     }
     // Directories that the pattern names: those above a wildcard are anybody's.
-    let segments = pattern.node.split('/').filter(|s| !s.is_empty() && *s != "**").collect::<Vec<_>>();
+    let segments =
+        pattern.node.split('/').filter(|s| !s.is_empty() && *s != "**").collect::<Vec<_>>();
     let literal = segments.iter().take_while(|s| !s.contains(['*', '?', '[', '\\'])).count();
     let whole = pattern.node.trim_end_matches('/').ends_with("/**");
     let above = if whole { literal } else { literal.min(segments.len().saturating_sub(1)) };

@@ -54,12 +54,18 @@ impl Line {
         let text = pattern.node.trim_start_matches(['!', '/']).trim_end_matches('/');
         let (below, _) = text.rsplit_once('/').unwrap_or(("", ""));
         let below = if below.contains(['*', '?', '[', '\\']) { "" } else { below };
-        Some(Line { includes: ignore.negated, anchored: ignore.anchored, re: ignore.re, below: below.to_owned() })
+        Some(Line {
+            includes: ignore.negated,
+            anchored: ignore.anchored,
+            re: ignore.re,
+            below: below.to_owned(),
+        })
     }
 
     fn matches(&self, path: &str) -> bool {
         let classes = Re::classes([&self.re]);
-        determinize(&self.re, &classes, MAX_PATTERN_STATES).is_ok_and(|dfa| *dfa.run(path.as_bytes()))
+        determinize(&self.re, &classes, MAX_PATTERN_STATES)
+            .is_ok_and(|dfa| *dfa.run(path.as_bytes()))
     }
 }
 
@@ -77,7 +83,8 @@ fn near_miss(
             let parts = [directory, below, name];
             parts.into_iter().filter(|p| !p.is_empty()).collect::<Vec<_>>().join("/")
         };
-        let inner = |name: &str| if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
+        let inner =
+            |name: &str| if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
         let ask = |name: &str| {
             let full = full(name);
             let request = if full.starts_with('/') { full } else { format!("/./{full}") };

@@ -12,7 +12,9 @@ pub(super) fn check(scene: &Scene<'_>) -> Vec<Diagnostic> {
         span,
         format!("no mount confines `{}`", scene.context.name),
     )
-    .help("mount the directories it works in; `/` can be mounted too, with `hide` and `on` beside it");
+    .help(
+        "mount the directories it works in; `/` can be mounted too, with `hide` and `on` beside it",
+    );
     let reached = [Permission::WRITE, Permission::DELETE, Permission::READ, Permission::EXECUTE]
         .into_iter()
         .find_map(|p| scene.allowed(&path("/etc/passwd", p)).map(|w| (p, w)));

@@ -27,8 +27,8 @@ const HANDLERS: &[Handler] = &[
     Handler {
         names: &[
             "cat", "tac", "head", "tail", "less", "more", "nl", "od", "xxd", "hexdump", "strings",
-            "base64", "base32", "bat", "batcat", "fold", "fmt", "pr", "cut", "paste", "sort", "uniq",
-            "comm", "diff", "cmp", "join", "column", "rev", "zcat", "source", ".",
+            "base64", "base32", "bat", "batcat", "fold", "fmt", "pr", "cut", "paste", "sort",
+            "uniq", "comm", "diff", "cmp", "join", "column", "rev", "zcat", "source", ".",
         ],
         uses: &[(READ, &["@"])],
         guarded: "{read...}",
@@ -64,14 +64,26 @@ const HANDLERS: &[Handler] = &[
         uses: &[(WRITE, &["@"])],
         guarded: "{write...}",
     },
-    Handler { names: &["chmod", "chown"], uses: &[(WRITE, &["755", "@"])], guarded: "755 {write...}" },
+    Handler {
+        names: &["chmod", "chown"],
+        uses: &[(WRITE, &["755", "@"])],
+        guarded: "755 {write...}",
+    },
     Handler {
         names: &["rm", "rmdir", "unlink", "shred"],
         uses: &[(DELETE, &["@"])],
         guarded: "{delete...}",
     },
-    Handler { names: &["dd"], uses: &[(READ, &["if=@"]), (WRITE, &["of=@"])], guarded: "if={read} of={write}" },
-    Handler { names: &["tar"], uses: &[(READ, &["-cf", "-", "@"])], guarded: "-cf {write} {read...}" },
+    Handler {
+        names: &["dd"],
+        uses: &[(READ, &["if=@"]), (WRITE, &["of=@"])],
+        guarded: "if={read} of={write}",
+    },
+    Handler {
+        names: &["tar"],
+        uses: &[(READ, &["-cf", "-", "@"])],
+        guarded: "-cf {write} {read...}",
+    },
 ];
 
 pub(super) fn check(scene: &Scene<'_>) -> Vec<Diagnostic> {
@@ -160,8 +172,10 @@ fn candidates(scene: &Scene<'_>, rule: &CommandRule, targets: &[Target]) -> Vec<
                     continue;
                 }
                 add(with(std::slice::from_ref(first), shape));
-                let operands = |list: &[String]| list.iter().filter(|a| !a.starts_with('-')).count();
-                let before = shape.iter().take_while(|a| !a.contains('@')).filter(|a| !a.starts_with('-'));
+                let operands =
+                    |list: &[String]| list.iter().filter(|a| !a.starts_with('-')).count();
+                let before =
+                    shape.iter().take_while(|a| !a.contains('@')).filter(|a| !a.starts_with('-'));
                 let wanted = before.count();
                 let last = shape.last().is_some_and(|a| *a == "@");
                 if rest && operands(arguments) < wanted.max(1) {

@@ -118,9 +118,14 @@ fn files(scene: &Scene<'_>, index: usize, mount: &Mount, out: &mut Vec<Writable>
         for command in commands(&parse(&rule.pattern.text), "x", "x") {
             let Some(script) = command.first() else { continue };
             let file = script.trim_start_matches("./");
-            let relative = script.contains('/') && !script.starts_with('/') && !script.starts_with("..");
+            let relative =
+                script.contains('/') && !script.starts_with('/') && !script.starts_with("..");
             if relative && scene.allowed(&argv(&command)).is_some() {
-                add(file, format!("`{}` runs it and is allowed", typed(&command)), format!("/{file}"));
+                add(
+                    file,
+                    format!("`{}` runs it and is allowed", typed(&command)),
+                    format!("/{file}"),
+                );
             }
         }
     }
@@ -128,7 +133,11 @@ fn files(scene: &Scene<'_>, index: usize, mount: &Mount, out: &mut Vec<Writable>
 
 /// The request for a file of a top-level mount.
 fn request(scene: &Scene<'_>, index: usize, mount: &Mount, file: &str) -> String {
-    if Some(index) == scene.context.root() { format!("/./{file}") } else { format!("/{}/{file}", mount.slug) }
+    if Some(index) == scene.context.root() {
+        format!("/./{file}")
+    } else {
+        format!("/{}/{file}", mount.slug)
+    }
 }
 
 /// The deepest mount that covers the file.
@@ -146,7 +155,10 @@ fn is_tree(scene: &Scene<'_>) -> bool {
     let control = |text: &str| {
         text.split(['/', '\\']).any(|s| {
             let s = s.trim_start_matches('!');
-            matches!(s, ".git" | ".github" | ".claude" | ".codex" | ".vscode" | ".husky" | ".gitlab-ci.yml")
+            matches!(
+                s,
+                ".git" | ".github" | ".claude" | ".codex" | ".vscode" | ".husky" | ".gitlab-ci.yml"
+            )
         })
     };
     let hides = context.hide.iter().chain(context.mounts.iter().flat_map(|m| &m.hide));
@@ -166,7 +178,8 @@ fn is_tree(scene: &Scene<'_>) -> bool {
             PatternKind::Regex => text.trim_start_matches(['^', '\\', 'b']),
             PatternKind::Glob | PatternKind::Text => text,
         };
-        let end = first.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(first.len());
+        let end =
+            first.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(first.len());
         first.get(..end).is_some_and(|n| TREE_PROGRAMS.contains(&n))
     })
 }
