@@ -51,6 +51,15 @@ fn dead(pattern: &Pattern) -> Option<(String, &'static str)> {
         );
         return Some((message, "write the command's words, and `...` for any further arguments"));
     }
+    if let Some(quote) = ['"', '\''].iter().find(|q| quoted(&words, **q)) {
+        let message =
+            format!("`{quote}` is taken away before commands are matched, so this matches nothing");
+        return Some((
+            message,
+            "leave the quotes out: a word of the pattern is a whole argument, blanks in it included (`*` takes \
+             them), and `\\ ` is one blank",
+        ));
+    }
     // `find … \;` and `xargs` take such words as arguments of their own.
     let runs = |w: &str| {
         matches!(super::pattern::base(w), "find" | "fd" | "fdfind" | "expr" | "test" | "[")
@@ -58,7 +67,8 @@ fn dead(pattern: &Pattern) -> Option<(String, &'static str)> {
     let operator = words.iter().enumerate().find(|(at, w)| {
         let bare = w.trim_start_matches('\\');
         let own = runs(first) && matches!(bare, ";" | "<" | ">" | "!" | "{}");
-        !own && (is_operator(bare) || (*at < words.len().saturating_sub(1) && ends_command(bare)))
+        let ends = *at < words.len().saturating_sub(1) && ends_command(bare);
+        !own && (is_operator(bare) || ends || pipes(w))
     });
     if let Some((_, word)) = operator {
         let message =
@@ -75,15 +85,6 @@ fn dead(pattern: &Pattern) -> Option<(String, &'static str)> {
         let message =
             "what stands in `$(…)` is a command of its own and no word of this one".to_owned();
         return Some((message, split));
-    }
-    if let Some(quote) = ['"', '\''].iter().find(|q| quoted(&words, **q)) {
-        let message =
-            format!("`{quote}` is taken away before commands are matched, so this matches nothing");
-        return Some((
-            message,
-            "leave the quotes out: a word of the pattern is a whole argument, blanks in it included (`*` takes \
-             them), and `\\ ` is one blank",
-        ));
     }
     if first.starts_with('^') || text.contains("\\s") || text.contains("\\b") {
         let message = "this is a regular expression written as a word pattern".to_owned();
@@ -107,6 +108,11 @@ fn is_operator(word: &str) -> bool {
     let target = plain.trim_start_matches(|c: char| c.is_ascii_digit() || c == '&');
     matches!(plain.as_str(), "&&" | "||" | ";" | ";;" | "&" | "|" | "|&")
         || (target.starts_with('>') || target.starts_with('<')) && !plain.contains("<=>")
+}
+
+/// A bar beside a wildcard, as in `curl*|*sh`.
+fn pipes(word: &str) -> bool {
+    word.contains("*\\|") || word.contains("\\|*")
 }
 
 /// `cd x;` and `x&`, with more behind them.

@@ -168,7 +168,7 @@ fn equal(command: &[String]) -> Vec<Vec<String>> {
             // keep their order.
             let settled =
                 tail.iter().skip_while(|w| !operands.contains(w)).all(|w| operands.contains(w));
-            for options in respelt(&options, known.pairs) {
+            for options in respelt(&options, known) {
                 if settled {
                     add(&options, &operands);
                 }
@@ -207,7 +207,8 @@ fn takes_value(options: &[String]) -> bool {
 }
 
 /// The same options, spelt otherwise.
-fn respelt(options: &[String], pairs: &[(char, &str)]) -> Vec<Vec<String>> {
+fn respelt(options: &[String], known: &Spelling) -> Vec<Vec<String>> {
+    let pairs = known.pairs;
     let mut out: Vec<Vec<String>> = Vec::new();
     let letters = |o: &String| {
         let o = o.strip_prefix('-')?;
@@ -245,11 +246,13 @@ fn respelt(options: &[String], pairs: &[(char, &str)]) -> Vec<Vec<String>> {
             pairs.iter().find(|(_, l)| *l == name).map(|(c, _)| format!("-{c}"))
         };
         out.push(options.iter().map(|o| short(o).unwrap_or_else(|| o.clone())).collect());
-        // Programs take any beginning of a long option that is only its own.
+        // Programs take any beginning of a long option that is only its own;
+        // `--force` shares all of its own with `--force-with-lease`.
         let cut = |o: &String| {
-            let known = o.strip_prefix("--").is_some_and(|n| n.len() > 3 && !n.contains('='));
+            let shared = known.subcommand == "push" && o == "--force";
+            let long = o.strip_prefix("--").is_some_and(|n| n.len() > 3 && !n.contains('='));
             let mut o = o.clone();
-            if known {
+            if long && !shared {
                 o.pop();
             }
             o

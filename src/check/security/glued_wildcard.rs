@@ -91,12 +91,17 @@ pub(super) fn check(scene: &Scene<'_>) -> Vec<Diagnostic> {
             let Some((command, witness)) = passing else { continue };
             let shown = typed(command.get(..=glued.at).unwrap_or(&[]));
             let kind = if glued.at == 0 { "program" } else { "subcommand" };
-            let what = &glued.prefix;
+            let what = if glued.at == 0 {
+                glued.prefix.clone()
+            } else {
+                format!("{} {}", glued.program, glued.prefix)
+            };
             out.push(
                 Diagnostic::new(
                     &codes::GLUED_WILDCARD,
                     rule.span,
-                    format!("`{what}*` is also every other {kind} that begins with `{what}`: `{shown}`"),
+                    format!("`{what}*` is also every other {kind} that begins with `{}`: `{shown}`",
+                        glued.prefix),
                 )
                 .help(format!(
                     "end the word before what may follow: `{what} ...` is `{what}` with any arguments, `{what} *` \

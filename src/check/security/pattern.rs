@@ -158,8 +158,8 @@ pub(super) fn commands(words: &[Word], star: &str, path: &str) -> Vec<Vec<String
 pub(super) fn typed<W: AsRef<str>>(words: &[W]) -> String {
     let quoted = words.iter().map(|w| {
         let w = w.as_ref();
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%{}".contains(c);
-        if !w.is_empty() && w.chars().all(plain) {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+        if w == "{}" || (!w.is_empty() && w.chars().all(plain)) {
             w.to_owned()
         } else {
             format!("'{}'", w.replace('\'', "'\\''"))

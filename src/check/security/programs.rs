@@ -99,10 +99,10 @@ pub(super) static PROGRAMS: &[Program] = &[
     },
     Program {
         names: &["cargo"],
-        forms: &[&["--config", "build.rustc-wrapper='./x'", "build"]],
+        forms: &[&["--config", "build.rustc-wrapper=\"./x\"", "build"]],
         options: &[
-            ("", &["--config", "build.rustc-wrapper='./x'"]),
-            ("", &["--config=build.rustc-wrapper='./x'"]),
+            ("", &["--config", "build.rustc-wrapper=\"./x\""]),
+            ("", &["--config=build.rustc-wrapper=\"./x\""]),
         ],
     },
     Program {
