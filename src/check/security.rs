@@ -32,23 +32,17 @@ mod writable_control;
 use self::scene::Scene;
 use super::View;
 use crate::diag::Diagnostic;
+use std::collections::BTreeSet;
 
 /// Runs all rules on all contexts. A profile's statement is reported once, for the
 /// first context in which it is a hole.
 pub(super) fn check(view: &View<'_>) -> Vec<Diagnostic> {
-    let mut out: Vec<Diagnostic> = Vec::new();
+    let mut out = Vec::new();
+    let mut seen = BTreeSet::new();
     for context in &view.policy.contexts {
         let Some(scene) = Scene::new(view, context) else { continue };
-        for rule in RULES {
-            for found in rule(&scene) {
-                let known = |d: &&Diagnostic| {
-                    d.code.id == found.code.id && d.primary.span == found.primary.span
-                };
-                if !out.iter().any(|d| known(&d)) {
-                    out.push(found);
-                }
-            }
-        }
+        let found = RULES.iter().flat_map(|rule| rule(&scene));
+        out.extend(found.filter(|d| seen.insert((d.code.id, d.primary.span))));
     }
     out
 }

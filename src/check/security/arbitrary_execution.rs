@@ -62,7 +62,9 @@ fn candidates(rule: &CommandRule) -> Vec<Vec<String>> {
             out.extend(program.forms.iter().map(|f| with(name, f)));
         }
     }
-    for program in PROGRAMS {
+    // A first word without wildcards is none of the others.
+    let open = words.first().is_none_or(|w| !w.fixed());
+    for program in PROGRAMS.iter().filter(|_| open) {
         for name in program.names {
             out.extend(program.forms.iter().map(|f| with(name, f)));
         }

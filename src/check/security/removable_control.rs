@@ -41,6 +41,15 @@ fn removable(
     pattern: &Spanned<String>,
     span: Span,
 ) -> Option<Diagnostic> {
+    // Directories that the pattern names: those above a wildcard are anybody's.
+    let segments =
+        pattern.node.split('/').filter(|s| !s.is_empty() && *s != "**").collect::<Vec<_>>();
+    let literal = segments.iter().take_while(|s| !s.contains(['*', '?', '[', '\\'])).count();
+    let whole = pattern.node.trim_end_matches('/').ends_with("/**");
+    let above = if whole { literal } else { literal.min(segments.len().saturating_sub(1)) };
+    if above == 0 {
+        return None;
+    }
     let inner = super::paths::sample(&pattern.node)?;
     let protected = format!("{prefix}/{inner}");
     let refused = |permission| {
@@ -50,12 +59,6 @@ fn removable(
     if !refused(Permission::WRITE) && !refused(Permission::DELETE) {
         return None;
     }
-    // Directories that the pattern names: those above a wildcard are anybody's.
-    let segments =
-        pattern.node.split('/').filter(|s| !s.is_empty() && *s != "**").collect::<Vec<_>>();
-    let literal = segments.iter().take_while(|s| !s.contains(['*', '?', '[', '\\'])).count();
-    let whole = pattern.node.trim_end_matches('/').ends_with("/**");
-    let above = if whole { literal } else { literal.min(segments.len().saturating_sub(1)) };
     (1..=above).rev().find_map(|depth| {
         let directory = segments.get(..depth)?.join("/");
         let ask = Ask::Path {

@@ -2,10 +2,11 @@
 
 use super::paths::place;
 use super::scene::{Scene, path};
-use crate::automata::{Re, determinize, glob};
+use crate::automata::{Dfa, Re, determinize, glob};
 use crate::diag::Diagnostic;
 use crate::diag::registry as codes;
 use crate::limits::MAX_PATTERN_STATES;
+use crate::request::Ask;
 use crate::source::Spanned;
 use mero_runtime::{Effect, Permission, Reason};
 
@@ -28,91 +29,96 @@ pub(super) fn check(scene: &Scene<'_>) -> Vec<Diagnostic> {
     let top = context.root().into_iter();
     let lists = top.map(|root| (root, &context.hide));
     let own = context.mounts.iter().enumerate().map(|(index, m)| (index, &m.hide));
-    for (mount, list) in lists.chain(own) {
+    for (mount, list) in lists.chain(own).filter(|(_, list)| !list.is_empty()) {
         let Some(directory) = place(scene, mount) else { continue };
-        let patterns = list.iter().filter_map(|p| Some((p, Line::new(p)?))).collect::<Vec<_>>();
+        let lines = list.iter().filter_map(Line::new).collect::<Vec<_>>();
+        let (back, hiding): (Vec<&Line<'_>>, Vec<_>) = lines.iter().partition(|l| l.includes);
         for family in FAMILIES {
-            if let Some(found) = near_miss(scene, &directory, &patterns, family) {
-                out.push(found);
-            }
+            let found = hiding.iter().rev().find_map(|line| {
+                let places =
+                    std::iter::once("").chain((!line.below.is_empty()).then_some(line.below));
+                let mut places = places.map(|below| Place { directory: &directory, below });
+                places.find_map(|place| near_miss(scene, &place, line, &back, family))
+            });
+            out.extend(found);
         }
     }
     out
 }
 
-struct Line {
+/// A line of a hide list.
+struct Line<'p> {
+    pattern: &'p Spanned<String>,
     includes: bool,
-    anchored: bool,
-    re: Re,
+    dfa: Dfa<bool>,
     /// The directories that the pattern names before its last segment.
-    below: String,
+    below: &'p str,
 }
 
-impl Line {
-    fn new(pattern: &Spanned<String>) -> Option<Line> {
+impl<'p> Line<'p> {
+    fn new(pattern: &'p Spanned<String>) -> Option<Line<'p>> {
         let ignore = glob::gitignore(&pattern.node).ok()?;
+        let classes = Re::classes([&ignore.re]);
+        let dfa = determinize(&ignore.re, &classes, MAX_PATTERN_STATES).ok()?;
         let text = pattern.node.trim_start_matches(['!', '/']).trim_end_matches('/');
         let (below, _) = text.rsplit_once('/').unwrap_or(("", ""));
         let below = if below.contains(['*', '?', '[', '\\']) { "" } else { below };
-        Some(Line {
-            includes: ignore.negated,
-            anchored: ignore.anchored,
-            re: ignore.re,
-            below: below.to_owned(),
-        })
+        Some(Line { pattern, includes: ignore.negated, dfa, below })
     }
 
     fn matches(&self, path: &str) -> bool {
-        let classes = Re::classes([&self.re]);
-        determinize(&self.re, &classes, MAX_PATTERN_STATES)
-            .is_ok_and(|dfa| *dfa.run(path.as_bytes()))
+        *self.dfa.run(path.as_bytes())
     }
 }
 
+/// Where a file is looked for.
+struct Place<'p> {
+    /// The list's directory, from the root mount.
+    directory: &'p str,
+    /// Below it.
+    below: &'p str,
+}
+
+impl Place<'_> {
+    /// As the list's patterns see the file.
+    fn inner(&self, name: &str) -> String {
+        if self.below.is_empty() { name.to_owned() } else { format!("{}/{name}", self.below) }
+    }
+
+    fn read(&self, name: &str) -> Ask {
+        let inner = self.inner(name);
+        let full = match self.directory {
+            "" => inner,
+            directory => format!("{directory}/{inner}"),
+        };
+        let request = if full.starts_with('/') { full } else { format!("/./{full}") };
+        path(&request, Permission::READ)
+    }
+}
+
+/// A file of the family that the line hides, and one beside it that can be read.
 fn near_miss(
     scene: &Scene<'_>,
-    directory: &str,
-    patterns: &[(&Spanned<String>, Line)],
+    place: &Place<'_>,
+    line: &Line<'_>,
+    back: &[&Line<'_>],
     family: &[&str],
 ) -> Option<Diagnostic> {
-    let mut places = vec![""];
-    places.extend(patterns.iter().filter(|(_, l)| l.anchored).map(|(_, l)| l.below.as_str()));
-    places.dedup();
-    for below in places {
-        let full = |name: &str| {
-            let parts = [directory, below, name];
-            parts.into_iter().filter(|p| !p.is_empty()).collect::<Vec<_>>().join("/")
-        };
-        let inner =
-            |name: &str| if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
-        let ask = |name: &str| {
-            let full = full(name);
-            let request = if full.starts_with('/') { full } else { format!("/./{full}") };
-            path(&request, Permission::READ)
-        };
-        let hidden = family.iter().find_map(|name| {
-            let (effect, reason) = scene.decide(&ask(name));
-            let by = patterns.iter().rev().find(|(_, l)| !l.includes && l.matches(&inner(name)))?;
-            (effect == Effect::Deny && reason == Reason::Hidden).then_some((name, by.0))
-        });
-        let Some((hidden, by)) = hidden else { continue };
-        let open = family.iter().find_map(|name| {
-            let brought_back = patterns.iter().any(|(_, l)| l.includes && l.matches(&inner(name)));
-            let witness = scene.allowed(&ask(name)).filter(|_| !brought_back)?;
-            Some((name, witness))
-        });
-        let Some((open, witness)) = open else { continue };
-        return Some(
-            Diagnostic::new(
-                &codes::SECRET_NEAR_MISS,
-                by.span,
-                format!("`{hidden}` is hidden, and `{open}` can be read"),
-            )
+    let hidden = family.iter().find(|name| {
+        line.matches(&place.inner(name))
+            && scene.decide(&place.read(name)) == (Effect::Deny, Reason::Hidden)
+    })?;
+    let (open, witness) = family.iter().find_map(|name| {
+        let witness = scene.allowed(&place.read(name))?;
+        let meant = back.iter().any(|l| l.matches(&place.inner(name)));
+        (!meant).then_some((name, witness))
+    })?;
+    let message = format!("`{hidden}` is hidden, and `{open}` can be read");
+    Some(
+        Diagnostic::new(&codes::SECRET_NEAR_MISS, line.pattern.span, message)
             .help(format!("{}; or `use std::secrets`, which hides the usual ones", advice(hidden)))
             .witness(witness),
-        );
-    }
-    None
+    )
 }
 
 fn advice(hidden: &str) -> &'static str {

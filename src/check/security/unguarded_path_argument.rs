@@ -91,9 +91,15 @@ pub(super) fn check(scene: &Scene<'_>) -> Vec<Diagnostic> {
         return Vec::new();
     }
     let targets = targets(scene);
+    // For each permission, the first path that is refused it.
+    let refused = [READ, WRITE, DELETE].into_iter().filter_map(|permission| {
+        let first = targets.iter().find_map(|t| Some((t, t.refused(scene, permission)?)));
+        first.map(|(target, reason)| Refused { permission, target, reason })
+    });
+    let refused = refused.collect::<Vec<_>>();
     let mut out = Vec::new();
     for (rule, matcher) in scene.of_effect(Effect::Allow) {
-        let mut tried = candidates(scene, rule, &targets).into_iter();
+        let mut tried = candidates(rule, &refused).into_iter();
         let passing = tried.find_map(|c| {
             let taken = matcher.matches(&c.command);
             taken.then(|| scene.allowed(&argv(&c.command)).map(|w| (c, w))).flatten()
@@ -147,17 +153,29 @@ struct Candidate {
     guarded: &'static str,
 }
 
-fn candidates(scene: &Scene<'_>, rule: &CommandRule, targets: &[Target]) -> Vec<Candidate> {
+/// A path that is refused a permission, and why.
+struct Refused<'t> {
+    permission: Permission,
+    target: &'t Target,
+    reason: Reason,
+}
+
+fn candidates(rule: &CommandRule, refused: &[Refused<'_>]) -> Vec<Candidate> {
     let word = rule.pattern.kind == PatternKind::Word;
     let words = if word { parse(&rule.pattern.text) } else { Vec::new() };
     let own = commands(&words, "x", "x");
     let rest = words.last().is_some_and(|w| w.rest && !w.hole);
     let star_last = words.last().is_some_and(|w| w.atoms == [Atom::Star] && !w.hole);
+    // A first word without wildcards is no other program.
+    let open = words.first().is_none_or(|w| !w.fixed());
     let mut out = Vec::new();
     for handler in HANDLERS {
         for (permission, shape) in handler.uses {
-            let refused = targets.iter().find_map(|t| Some((t, t.refused(scene, *permission)?)));
-            let Some((target, reason)) = refused else { continue };
+            let Some(&Refused { target, reason, .. }) =
+                refused.iter().find(|r| r.permission == *permission)
+            else {
+                continue;
+            };
             let with = |head: &[String], shape: &[&str]| {
                 let tail = shape.iter().map(|a| a.replace('@', &target.argument));
                 head.iter().cloned().chain(tail).collect::<Vec<_>>()
@@ -188,7 +206,7 @@ fn candidates(scene: &Scene<'_>, rule: &CommandRule, targets: &[Target]) -> Vec<
                     add(with(head, &["@"]));
                 }
             }
-            for name in handler.names {
+            for name in handler.names.iter().filter(|_| open) {
                 add(with(&[(*name).to_owned()], shape));
             }
         }
