@@ -73,6 +73,13 @@ pub(super) fn place(scene: &Scene<'_>, mount: usize) -> Option<String> {
     (mount.host.anchor == Anchor::Absolute).then(|| format!("/{}", mount.host.segments.join("/")))
 }
 
+/// The request for a file of the root mount, whatever mounts are called.
+pub(super) fn rooted(scene: &Scene<'_>, file: &str) -> String {
+    let first = file.split('/').next().unwrap_or(file);
+    let slug = scene.context.mounts.iter().any(|m| m.slug == first);
+    if slug { format!("/./{file}") } else { format!("/{file}") }
+}
+
 /// What is protected: hidden paths first, then blocks and nested mounts, at last what
 /// lies outside.
 pub(super) fn targets(scene: &Scene<'_>) -> Vec<Target> {

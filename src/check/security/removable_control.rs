@@ -13,10 +13,7 @@ pub(super) fn check(scene: &Scene<'_>) -> Vec<Diagnostic> {
     let mut out = Vec::new();
     let prefix = |index: usize| {
         let root = Some(index) == context.root();
-        context
-            .mounts
-            .get(index)
-            .map(|m| if root { "/.".to_owned() } else { format!("/{}", m.slug) })
+        context.mounts.get(index).map(|m| if root { String::new() } else { format!("/{}", m.slug) })
     };
     let root = context.root().into_iter().map(|r| (r, &context.hide));
     let own = context.mounts.iter().enumerate().map(|(i, m)| (i, &m.hide));
@@ -51,7 +48,14 @@ fn removable(
         return None;
     }
     let inner = super::paths::sample(&pattern.node)?;
-    let protected = format!("{prefix}/{inner}");
+    let named = |file: &str| {
+        if prefix.is_empty() {
+            super::paths::rooted(scene, file)
+        } else {
+            format!("{prefix}/{file}")
+        }
+    };
+    let protected = named(&inner);
     let refused = |permission| {
         let (effect, reason) = scene.decide(&path(&protected, permission));
         effect == Effect::Deny && matches!(reason, Reason::Denied | Reason::Hidden)
@@ -62,7 +66,7 @@ fn removable(
     (1..=above).rev().find_map(|depth| {
         let directory = segments.get(..depth)?.join("/");
         let ask = Ask::Path {
-            path: format!("{prefix}/{directory}").into_bytes(),
+            path: named(&directory).into_bytes(),
             permissions: Permission::DELETE,
             kind: Kind::Directory,
         };

@@ -1,6 +1,6 @@
 //! `secret-near-miss`: somebody thought of `.env` and not of `.env.local`.
 
-use super::paths::place;
+use super::paths::{place, rooted};
 use super::scene::{Scene, path};
 use crate::automata::{Dfa, Re, determinize, glob};
 use crate::diag::Diagnostic;
@@ -85,13 +85,13 @@ impl Place<'_> {
         if self.below.is_empty() { name.to_owned() } else { format!("{}/{name}", self.below) }
     }
 
-    fn read(&self, name: &str) -> Ask {
+    fn read(&self, scene: &Scene<'_>, name: &str) -> Ask {
         let inner = self.inner(name);
         let full = match self.directory {
             "" => inner,
             directory => format!("{directory}/{inner}"),
         };
-        let request = if full.starts_with('/') { full } else { format!("/./{full}") };
+        let request = if full.starts_with('/') { full } else { rooted(scene, &full) };
         path(&request, Permission::READ)
     }
 }
@@ -106,10 +106,10 @@ fn near_miss(
 ) -> Option<Diagnostic> {
     let hidden = family.iter().find(|name| {
         line.matches(&place.inner(name))
-            && scene.decide(&place.read(name)) == (Effect::Deny, Reason::Hidden)
+            && scene.decide(&place.read(scene, name)) == (Effect::Deny, Reason::Hidden)
     })?;
     let (open, witness) = family.iter().find_map(|name| {
-        let witness = scene.allowed(&place.read(name))?;
+        let witness = scene.allowed(&place.read(scene, name))?;
         let meant = back.iter().any(|l| l.matches(&place.inner(name)));
         (!meant).then_some((name, witness))
     })?;

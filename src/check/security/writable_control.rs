@@ -6,7 +6,7 @@
 //! command rule names a program that one uses in working trees.
 
 use super::control::{Control, HOME, SCRIPTS, SYSTEM, TREE, TREE_PROGRAMS};
-use super::paths::place;
+use super::paths::{place, rooted};
 use super::pattern::{base, commands, parse, typed};
 use super::scene::{Scene, argv, path};
 use crate::diag::registry as codes;
@@ -134,7 +134,7 @@ fn files(scene: &Scene<'_>, index: usize, mount: &Mount, out: &mut Vec<Writable>
 /// The request for a file of a top-level mount.
 fn request(scene: &Scene<'_>, index: usize, mount: &Mount, file: &str) -> String {
     if Some(index) == scene.context.root() {
-        format!("/./{file}")
+        rooted(scene, file)
     } else {
         format!("/{}/{file}", mount.slug)
     }
