@@ -12,6 +12,7 @@ mod idle;
 mod path_fates;
 mod patterns;
 mod powerless_mount;
+mod security;
 mod tests;
 mod tool_fates;
 
@@ -69,4 +70,5 @@ const RULES: &[fn(&View<'_>) -> Vec<Diagnostic>] = &[
     |v| contradiction::rules(v.policy),
     tests::failed,
     tests::untested,
+    security::check,
 ];

@@ -15,7 +15,7 @@ const FORMAT: &str = include_str!("../docs/format.md");
 fn the_example_of_the_language_has_no_finding() {
     let (_, rest) = LANGUAGE.split_once("```mero\n").unwrap();
     let (example, _) = rest.split_once("```").unwrap();
-    let common = "profile no_secrets { hide \".env\" }\n\
+    let common = "profile no_secrets { hide \".env*\" }\n\
                   context lead { mount root at \"./workspace\" { allow read } }\n";
     let files = [("policy.mero", example), ("common.mero", common)];
     let files = files.map(|(name, text)| (PathBuf::from(name), text.as_bytes().to_vec()));

@@ -29,7 +29,7 @@ const EXAMPLES: [(&str, usize, usize); 5] = [
     ("report-writer", 21, 2),
     ("code-review", 26, 2),
     ("release", 34, 3),
-    ("team", 27, 2),
+    ("team", 28, 2),
     ("embed", 6, 0),
 ];
 
