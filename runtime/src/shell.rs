@@ -169,6 +169,9 @@ pub enum Cause {
     TooDeep,
     /// A NUL byte.
     Nul,
+    /// The bytes 1 and 127, by which bash marks quoted characters: it may lose them, or
+    /// what stands beside them its meaning.
+    Mark,
     /// A quote, substitution or compound command that does not end.
     Unterminated,
     /// Something that a shell would call a syntax error, or that is not known.
@@ -203,6 +206,7 @@ impl Cause {
             Cause::TooLong => "the string is too long",
             Cause::TooDeep => "it is nested too deeply",
             Cause::Nul => "a NUL byte",
+            Cause::Mark => "a control character that bash marks words with",
             Cause::Unterminated => "it does not end",
             Cause::Syntax => "it is not syntax that every shell reads alike",
             Cause::Function => "a function definition",
@@ -240,6 +244,10 @@ pub fn split(source: &[u8]) -> Script {
     if let Some(at) = source.iter().position(|&b| b == 0) {
         script.opaque.push(Opaque { span: at..at.saturating_add(1), cause: Cause::Nul });
         return script;
+    }
+    if let Some(at) = source.iter().position(|&b| b == 1 || b == 0x7f) {
+        let span = at..at.saturating_add(1);
+        parser.script.opaque.push(Opaque { span, cause: Cause::Mark });
     }
     for restart in 0..MAX_RESTARTS {
         match parser.list(&[]) {

@@ -207,8 +207,8 @@ pub const MORE_CASES: &[(&str, &str)] = &[
     ("ls\rrm", "ls\\rrm"),
     ("a\u{b}b", "a\\x0bb"),
     ("a\u{c}b", "a\\x0cb"),
-    ("a\u{1}b", "a\\x01b"),
-    ("a\u{7f}b", "a\\x7fb"),
+    ("a\u{1}b", "!Mark"),
+    ("a\u{7f}b", "!Mark"),
     ("a\u{a0}b", "a\\xc2\\xa0b"),
     ("\u{e9}", "\\xc3\\xa9"),
     ("echo \u{2028}", "echo \\xe2\\x80\\xa8"),
@@ -458,4 +458,6 @@ pub const MORE_CASES: &[(&str, &str)] = &[
     ("\"$$(\"\")\"", "!Expansion"),
     ("a \"x.$$\"", "a x.?"),
     ("a $$", "a *"),
+    ("\"$\u{1}(>2)\"", "!Mark"),
+    ("\"$\u{7f}(c)\"", "!Mark"),
 ];
