@@ -7,10 +7,14 @@
 mod ask_without_allow;
 mod command_fates;
 mod contradiction;
+mod declared_tools;
 mod fate;
 mod idle;
+mod narrows;
+mod overlap;
 mod path_fates;
 mod patterns;
+mod phases;
 mod powerless_mount;
 mod security;
 mod tests;
@@ -68,6 +72,13 @@ const RULES: &[fn(&View<'_>) -> Vec<Diagnostic>] = &[
     |v| ask_without_allow::check(v.policy),
     |v| contradiction::fields(v.policy),
     |v| contradiction::rules(v.policy),
+    declared_tools::impossible,
+    declared_tools::unused,
+    declared_tools::unmatched,
+    narrows::check,
+    overlap::check,
+    phases::order,
+    phases::idle,
     tests::failed,
     tests::untested,
     security::check,

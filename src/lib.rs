@@ -14,6 +14,7 @@ pub mod analysis;
 pub mod automata;
 pub mod check;
 pub mod cli;
+pub mod compare;
 pub mod diag;
 pub mod driver;
 pub mod hir;

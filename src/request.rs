@@ -219,6 +219,21 @@ impl Ask {
     }
 }
 
+/// A command string for an argument vector; `None` where a word is no printable text.
+#[must_use]
+pub fn quoted(argv: &[Vec<u8>]) -> Option<String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:+@%=".contains(c);
+    let word = |word: &Vec<u8>| {
+        let text = String::from_utf8(word.clone()).ok()?;
+        if text.chars().any(char::is_control) {
+            return None;
+        }
+        let bare = !text.is_empty() && text.chars().all(plain);
+        Some(if bare { text } else { format!("'{}'", text.replace('\'', "'\\''")) })
+    };
+    Some(argv.iter().map(word).collect::<Option<Vec<_>>>()?.join(" "))
+}
+
 /// Directories for a policy that is examined and not used: no two of them lie in one
 /// another, and no mount is likely to name them.
 #[must_use]

@@ -5,6 +5,7 @@
 //! [`coverage`] asks which rules no case exercises, [`mutants`] which changes of the
 //! rules no case notices.
 
+mod asserts;
 pub mod coverage;
 pub mod mutants;
 
@@ -41,8 +42,8 @@ pub enum Verdict {
     Passed,
     /// It does not, as this request shows.
     Failed(Answered),
-    /// Nothing was found out.
-    NotRun,
+    /// It could not be proved, for this reason.
+    Unproved(String),
 }
 
 /// A request with what the table answers.
@@ -128,9 +129,9 @@ pub fn cases(policy: &Policy) -> impl Iterator<Item = (&Context, &TestCase)> {
     })
 }
 
-/// Puts all test cases of a policy to its table. Assertions are carried along, not run.
+/// Puts all test cases of a policy to its table, and proves its assertions.
 #[must_use]
-pub fn run<'p>(policy: &'p Policy, judge: &Judge<'_>) -> Vec<Outcome<'p>> {
+pub fn run<'p>(policy: &'p Policy, judge: &'p Judge<'p>) -> Vec<Outcome<'p>> {
     let mut out = Vec::new();
     for (context, case) in cases(policy) {
         out.push(Outcome {
@@ -139,9 +140,17 @@ pub fn run<'p>(policy: &'p Policy, judge: &Judge<'_>) -> Vec<Outcome<'p>> {
             verdict: one(judge, context, case),
         });
     }
-    for assert in &policy.asserts {
-        let Some(context) = policy.contexts.get(assert.context) else { continue };
-        out.push(Outcome { context, subject: Subject::Assert(assert), verdict: Verdict::NotRun });
+    for (index, context) in policy.contexts.iter().enumerate() {
+        let own = policy.asserts.iter().filter(|a| a.context == index).collect::<Vec<_>>();
+        if own.is_empty() {
+            continue;
+        }
+        let prover = asserts::Prover::new(policy, context, judge, &own);
+        out.extend(own.iter().map(|assert| Outcome {
+            context,
+            subject: Subject::Assert(assert),
+            verdict: prover.prove(assert),
+        }));
     }
     out
 }

@@ -17,7 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Every module of the compiler, and what it may see besides itself and [`BOTTOM`].
-const LAYERS: [(&str, &[&str]); 15] = [
+const LAYERS: [(&str, &[&str]); 16] = [
     ("limits", &[]),
     ("library", &[]),
     ("source", &[]),
@@ -31,27 +31,34 @@ const LAYERS: [(&str, &[&str]); 15] = [
     ("table", &["automata", "hir", "syntax", "diag", "source"]),
     ("analysis", &["automata", "hir", "syntax", "source"]),
     ("request", &["table", "oracle", "hir", "diag", "source"]),
-    ("suite", &["request", "table", "oracle", "hir", "syntax", "diag", "source"]),
+    ("compare", &["request", "analysis", "automata", "hir", "syntax", "source"]),
+    (
+        "suite",
+        &[
+            "compare", "analysis", "automata", "request", "table", "oracle", "hir", "syntax",
+            "diag", "source",
+        ],
+    ),
     // Findings are confirmed by the compiled table.
     (
         "check",
         &[
-            "suite", "analysis", "request", "table", "oracle", "automata", "hir", "syntax", "diag",
-            "source",
+            "suite", "compare", "analysis", "request", "table", "oracle", "automata", "hir",
+            "syntax", "diag", "source",
         ],
     ),
     (
         "driver",
         &[
-            "table", "check", "suite", "analysis", "request", "oracle", "automata", "hir",
-            "syntax", "diag", "source",
+            "table", "check", "suite", "compare", "analysis", "request", "oracle", "automata",
+            "hir", "syntax", "diag", "source",
         ],
     ),
     (
         "cli",
         &[
-            "driver", "table", "check", "suite", "analysis", "request", "oracle", "automata",
-            "hir", "syntax", "diag", "source",
+            "driver", "table", "check", "suite", "compare", "analysis", "request", "oracle",
+            "automata", "hir", "syntax", "diag", "source",
         ],
     ),
 ];

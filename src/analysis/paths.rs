@@ -32,7 +32,7 @@ use mero_runtime::{Effect, Permission, Phase, Reason, phases};
 use std::sync::Arc;
 
 pub use list::{Cell, Entry, Kind, Mark};
-pub use walk::{Reader, Virtual, Walker, find};
+pub use walk::{Reader, Virtual, Walker, find, visit};
 
 /// What all paths of one question are written over.
 #[derive(Clone, Debug)]

@@ -211,18 +211,19 @@ impl Machine for Search<'_> {
     }
 }
 
-/// A shortest name that `question` accepts and that is `wanted`, given for each side the
-/// tally of its rules and the index of the declared tool.
+/// Visits every kind of name that `question` accepts, shortest first, with the tally
+/// and the index of the declared tool on each side, and the name for who wants it.
+/// Stops when told to, and says whether it was.
 ///
 /// # Errors
 /// [`TooLarge`] if the search outgrows `budget`.
-pub fn find(
+pub fn visit(
     question: &Dfa<bool>,
     alphabet: &Alphabet,
     sides: &[&Names<'_>],
     budget: usize,
-    mut wanted: impl FnMut(&[(Tally, Option<usize>)]) -> bool,
-) -> Result<Option<String>, TooLarge> {
+    mut each: impl FnMut(&[(Tally, Option<usize>)], &dyn Fn() -> Option<String>) -> bool,
+) -> Result<bool, TooLarge> {
     let search = Search {
         asks: live(question, |&q| q),
         question,
@@ -235,7 +236,6 @@ pub fn find(
     letters.add(&alphabet.names);
     search.tallies.iter().for_each(|d| letters.add(d));
     search.declared.iter().for_each(|d| letters.add(d));
-    let mut found = None;
     explore(&search, &letters.bytes(), budget, |at| {
         if !*question.label(at.state[0]) || !*alphabet.names.label(at.state[1]) {
             return false;
@@ -252,8 +252,26 @@ pub fn find(
         let tools = labels.map(|(d, &s)| d.label(s).checked_sub(1).map(|t| t as usize));
         let seen = tallies.into_iter().zip(tools).collect::<Vec<_>>();
         // A name is text.
-        if wanted(&seen) {
-            found = String::from_utf8(at.string()).ok();
+        each(&seen, &|| String::from_utf8(at.string()).ok())
+    })
+}
+
+/// A shortest name that `question` accepts and that is `wanted`, given for each side the
+/// tally of its rules and the index of the declared tool.
+///
+/// # Errors
+/// [`TooLarge`] if the search outgrows `budget`.
+pub fn find(
+    question: &Dfa<bool>,
+    alphabet: &Alphabet,
+    sides: &[&Names<'_>],
+    budget: usize,
+    mut wanted: impl FnMut(&[(Tally, Option<usize>)]) -> bool,
+) -> Result<Option<String>, TooLarge> {
+    let mut found = None;
+    visit(question, alphabet, sides, budget, |seen, name| {
+        if wanted(seen) {
+            found = name();
         }
         found.is_some()
     })?;

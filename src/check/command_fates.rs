@@ -1,13 +1,15 @@
 //! The fates of command rules and their exceptions.
 
 use super::fate::{Candidate, Fate, Fates, Thing, common, cover, usual_phase};
-use crate::analysis::commands::{Alphabet, Class, Hit, Rule, Rules, Tally, Unread, decide, find};
-use crate::analysis::{BUDGET, paths};
-use crate::automata::{ByteSet, Dfa, TooLarge};
+use crate::analysis::BUDGET;
+use crate::analysis::commands::{
+    Alphabet, Class, Hit, Rule, Rules, Tally, Unread, decide, find, real_letters,
+};
+use crate::automata::{Dfa, TooLarge};
 use crate::hir::{CommandRule, Commands, Context};
 use crate::request::{Ask, Judge};
 use crate::source::Span;
-use mero_runtime::{Effect, Permission, Phase};
+use mero_runtime::{Effect, Phase};
 use std::collections::HashMap;
 
 /// All that is asked about one context's rules in one class of phases.
@@ -57,7 +59,7 @@ fn fates_of(
             }
         }
     }
-    let real = letters(context, &alphabet);
+    let real = real_letters(&alphabet, &[context]);
     let mut classes = context.phases.iter().map(|&p| Class::of(p)).collect::<Vec<_>>();
     classes.sort_unstable();
     classes.dedup();
@@ -86,55 +88,6 @@ fn fates_of(
         }
     }
     Ok(())
-}
-
-/// The letters that some path has.
-fn letters(context: &Context, alphabet: &Alphabet) -> ByteSet {
-    if alphabet.keys().is_empty() {
-        return ByteSet::EMPTY;
-    }
-    digits(context, alphabet).unwrap_or_else(|_| alphabet.letters())
-}
-
-/// For each group of path words that can be one argument, what paths give them.
-fn digits(context: &Context, alphabet: &Alphabet) -> Result<ByteSet, TooLarge> {
-    let own = paths::Alphabet::new(&[context], [])?;
-    let model = paths::Model::new(context, &own)?;
-    let mut seen = std::collections::BTreeSet::new();
-    let none = vec![0u8; alphabet.keys().len()];
-    seen.insert(none.clone());
-    for space in 0..model.spaces.len() {
-        let reader = paths::Reader::new(&model, space, None);
-        let _ = paths::find(&[&reader], None, &own, BUDGET, |v| {
-            for phase in [Phase::Default, Phase::BypassPermissions] {
-                let digit = |permissions: Permission| {
-                    let effects = v.iter().map(|v| v.decide(permissions, phase).0);
-                    effects.min().map_or(0, |e| e as u8)
-                };
-                seen.insert(alphabet.keys().iter().map(|k| digit(k.permissions)).collect());
-            }
-            false
-        })?;
-    }
-    let mut groups: Vec<&Vec<Vec<u8>>> = alphabet.keys().iter().map(|k| &k.prefixes).collect();
-    groups.sort();
-    groups.dedup();
-    // Words of several groups are several words: any combination.
-    let mut all = vec![none];
-    for group in groups {
-        let mine = |k: usize| alphabet.keys().get(k).is_some_and(|key| &key.prefixes == group);
-        let mut next = Vec::new();
-        for base in &all {
-            for digits in &seen {
-                let digit = |k: usize| if mine(k) { digits.get(k) } else { base.get(k) };
-                next.push((0..base.len()).map(|k| digit(k).copied().unwrap_or(0)).collect());
-            }
-        }
-        next.sort();
-        next.dedup();
-        all = next;
-    }
-    Ok(all.iter().map(|d| alphabet.letter(d)).collect())
 }
 
 fn exceptions(commands: &Commands, alphabet: &Alphabet, fates: &mut Fates) -> Result<(), Unread> {

@@ -64,7 +64,8 @@ struct Line {
 enum Shown {
     Passed,
     Failed(Box<Explanation>),
-    NotRun,
+    /// An assertion that is neither proved nor refuted, and why.
+    Unproved(String),
 }
 
 /// All that is said of one policy.
@@ -78,7 +79,7 @@ struct Tested {
 struct Counts {
     passed: usize,
     failed: usize,
-    not_run: usize,
+    unproved: usize,
 }
 
 impl Counts {
@@ -88,7 +89,7 @@ impl Counts {
             let count = match line.result {
                 Shown::Passed => &mut counts.passed,
                 Shown::Failed(_) => &mut counts.failed,
-                Shown::NotRun => &mut counts.not_run,
+                Shown::Unproved(_) => &mut counts.unproved,
             };
             *count = count.saturating_add(1);
         }
@@ -96,7 +97,7 @@ impl Counts {
     }
 
     fn total(&self) -> usize {
-        self.passed.saturating_add(self.failed).saturating_add(self.not_run)
+        self.passed.saturating_add(self.failed).saturating_add(self.unproved)
     }
 }
 
@@ -128,7 +129,12 @@ impl Test {
             Format::Junit => junit::xml(all.iter().flat_map(|t| &t.lines), &counts),
         };
         std::io::stdout().write_all(text.as_bytes())?;
-        Ok(if counts.failed > 0 { ExitCode::from(FOUND) } else { ExitCode::SUCCESS })
+        // What is not proved does not hold up a claim either.
+        Ok(if counts.failed > 0 || counts.unproved > 0 {
+            ExitCode::from(FOUND)
+        } else {
+            ExitCode::SUCCESS
+        })
     }
 
     fn one(&self, host: &dyn Host, name: &str, terminal: Terminal) -> Result<Tested, Failure> {
@@ -183,7 +189,7 @@ fn line(engine: &Engine, policy: &Policy, outcome: &suite::Outcome<'_>) -> Resul
         asked.and_then(|(phase, ask)| serde_json::to_value(ask.request(name, phase)?).ok());
     let result = match &outcome.verdict {
         Verdict::Passed => Shown::Passed,
-        Verdict::NotRun => Shown::NotRun,
+        Verdict::Unproved(why) => Shown::Unproved(why.clone()),
         Verdict::Failed(Answered { phase, ask, .. }) => {
             let table = engine.table()?;
             let context = table.context(name).ok_or_else(|| Failure::Internal {
@@ -265,6 +271,9 @@ fn machine(all: &[Tested], counts: &Counts) -> String {
         if let Some(request) = &line.request {
             put("request", request.clone());
         }
+        if let Shown::Unproved(why) = &line.result {
+            put("why", json!(why));
+        }
         if let Shown::Failed(explanation) = &line.result {
             put("got", serde_json::to_value(explanation).unwrap_or_default());
         }
@@ -275,7 +284,7 @@ fn machine(all: &[Tested], counts: &Counts) -> String {
         "summary": {
             "passed": counts.passed,
             "failed": counts.failed,
-            "not_run": counts.not_run,
+            "unproved": counts.unproved,
         },
     });
     if let Value::Object(out) = &mut out {
@@ -300,7 +309,7 @@ impl Line {
         match self.result {
             Shown::Passed => "passed",
             Shown::Failed(_) => "failed",
-            Shown::NotRun => "not-run",
+            Shown::Unproved(_) => "unproved",
         }
     }
 
@@ -321,9 +330,20 @@ fn human(all: &[Tested], counts: &Counts, color: bool) -> String {
         false => text.to_owned(),
     };
     for line in all.iter().flat_map(|t| &t.lines) {
-        let Shown::Failed(explanation) = &line.result else { continue };
+        let (word, explanation) = match &line.result {
+            Shown::Passed => continue,
+            Shown::Failed(explanation) => (paint("failed", 31), Ok(explanation)),
+            Shown::Unproved(why) => (paint("not proved", 33), Err(why)),
+        };
         // Writing to a string does not fail.
-        let _ = writeln!(out, "{} {}:{}: {}", paint("failed", 31), line.file, line.line, line.text);
+        let _ = writeln!(out, "{word} {}:{}: {}", line.file, line.line, line.text);
+        let explanation = match explanation {
+            Ok(explanation) => explanation,
+            Err(why) => {
+                let _ = writeln!(out, "  {why}\n");
+                continue;
+            }
+        };
         let _ = writeln!(out, "  {}", line.failure(explanation));
         if let (None, Some(request)) = (&line.expected, &line.request) {
             let _ = writeln!(out, "  for {request}");
@@ -354,8 +374,8 @@ fn human(all: &[Tested], counts: &Counts, color: bool) -> String {
         }
     }
     let mut summary = format!("{} passed, {} failed", counts.passed, counts.failed);
-    if counts.not_run > 0 {
-        let _ = write!(summary, ", {} not run", counts.not_run);
+    if counts.unproved > 0 {
+        let _ = write!(summary, ", {} not proved", counts.unproved);
     }
     let code = if counts.failed > 0 { 31 } else { 32 };
     let _ = writeln!(

@@ -137,6 +137,7 @@ codes! {
     GLOB_IN_HOST "M0415" "glob-in-host" Security Warning "wildcards in a mount's directory, which are literal"
     FLAT_NESTING "M0416" "flat-nesting" Security Note "a top-level mount lies inside another"
     FAILED_TEST "M0501" "failed-test" Tests Error "a case of a `test` item gets another answer than it expects"
+    FAILED_ASSERT "M0502" "failed-assert" Tests Error "an assertion does not hold for every request"
     UNTESTED_CONTEXT "M0503" "untested-context" Tests Note "a context that no `test` item is about"
 }
 

@@ -407,18 +407,19 @@ impl<W: Walker> Machine for Search<'_, W> {
     }
 }
 
-/// A shortest string, of those that `question` accepts, at which what all walkers say
-/// is `wanted`. It ends in `/` if it has to be a directory.
+/// Visits every kind of string that `question` accepts, shortest first, with what all
+/// walkers say and the string (which ends in `/` if it has to be a directory) for who
+/// wants it. Stops when told to, and says whether it was.
 ///
 /// # Errors
 /// [`TooLarge`] if the search outgrows `budget`.
-pub fn find<W: Walker>(
+pub fn visit<W: Walker>(
     walkers: &[&W],
     question: Option<&Dfa<bool>>,
     alphabet: &Alphabet,
     budget: usize,
-    mut wanted: impl FnMut(&[Verdict]) -> bool,
-) -> Result<Option<Vec<u8>>, TooLarge> {
+    mut each: impl FnMut(&[Verdict], &dyn Fn() -> Vec<u8>) -> bool,
+) -> Result<bool, TooLarge> {
     let mut letters = Letters::new();
     letters.add(&alphabet.proper);
     walkers.iter().for_each(|w| w.letters(&mut letters));
@@ -431,7 +432,6 @@ pub fn find<W: Walker>(
         stays: live(&alphabet.proper, |&p| p),
         question: question.map(|q| (q, live(q, |&a| a))),
     };
-    let mut found = None;
     explore(&search, &letters.bytes(), budget, |at| {
         let (proper, asked, states) = at.state;
         let counts = *alphabet.proper.label(*proper)
@@ -440,8 +440,26 @@ pub fn find<W: Walker>(
             return false;
         }
         let verdicts = walkers.iter().zip(states).map(|(w, s)| w.verdict(s)).collect::<Vec<_>>();
-        if wanted(&verdicts) {
-            found = Some(at.string());
+        each(&verdicts, &|| at.string())
+    })
+}
+
+/// A shortest string, of those that `question` accepts, at which what all walkers say
+/// is `wanted`. It ends in `/` if it has to be a directory.
+///
+/// # Errors
+/// [`TooLarge`] if the search outgrows `budget`.
+pub fn find<W: Walker>(
+    walkers: &[&W],
+    question: Option<&Dfa<bool>>,
+    alphabet: &Alphabet,
+    budget: usize,
+    mut wanted: impl FnMut(&[Verdict]) -> bool,
+) -> Result<Option<Vec<u8>>, TooLarge> {
+    let mut found = None;
+    visit(walkers, question, alphabet, budget, |verdicts, string| {
+        if wanted(verdicts) {
+            found = Some(string());
         }
         found.is_some()
     })?;

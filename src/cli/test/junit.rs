@@ -32,9 +32,9 @@ pub(super) fn xml<'l>(lines: impl Iterator<Item = &'l Line>, counts: &Counts) ->
 }
 
 fn numbers(counts: &Counts) -> String {
-    let Counts { failed, not_run, .. } = counts;
+    let Counts { failed, unproved, .. } = counts;
     let total = counts.total();
-    format!("tests=\"{total}\" failures=\"{failed}\" errors=\"0\" skipped=\"{not_run}\"")
+    format!("tests=\"{total}\" failures=\"{failed}\" errors=\"{unproved}\" skipped=\"0\"")
 }
 
 fn case(out: &mut String, file: &str, context: &str, line: &Line) {
@@ -50,13 +50,20 @@ fn case(out: &mut String, file: &str, context: &str, line: &Line) {
     );
     let _ = match &line.result {
         Shown::Passed => writeln!(out, "/>"),
-        Shown::NotRun => writeln!(out, ">\n      <skipped/>\n    </testcase>"),
+        Shown::Unproved(why) => {
+            let why = escaped(why);
+            writeln!(
+                out,
+                ">\n      <error message=\"not proved: {why}\" type=\"unproved\"/>\n    </testcase>"
+            )
+        }
         Shown::Failed(explanation) => {
+            let kind = if line.expected.is_some() { "failed-test" } else { "failed-assert" };
             let message = escaped(&line.failure(explanation));
             let told = escaped(&explain::human(explanation, true, false));
             writeln!(
                 out,
-                ">\n      <failure message=\"{message}\" type=\"failed-test\">{told}</failure>\n    </testcase>"
+                ">\n      <failure message=\"{message}\" type=\"{kind}\">{told}</failure>\n    </testcase>"
             )
         }
     };

@@ -1,0 +1,74 @@
+//! `overlap`: two rules of different effects share requests, and neither covers the
+//! other. The stricter wins there, which may or may not be what was meant: a note.
+
+use super::View;
+use crate::analysis::commands::{Alphabet, Hit, Rule, Rules};
+use crate::automata::{is_subset, meets};
+use crate::diag::Diagnostic;
+use crate::diag::registry as codes;
+use crate::hir::Context;
+use crate::limits::MAX_PRODUCT_STATES;
+use crate::request::Ask;
+use std::collections::BTreeSet;
+
+/// Pairs of rules that are looked at in one context: a note is not worth more.
+const MOST_PAIRS: usize = 20_000;
+
+pub(super) fn check(view: &View<'_>) -> Vec<Diagnostic> {
+    let mut out = Vec::new();
+    let mut seen = BTreeSet::new();
+    for context in &view.policy.contexts {
+        out.extend(of_context(view, context).into_iter().flatten().filter(|d| {
+            let other = d.labels.first().map(|l| l.span);
+            seen.insert((d.primary.span, other))
+        }));
+    }
+    out
+}
+
+fn of_context(view: &View<'_>, context: &Context) -> Option<Vec<Diagnostic>> {
+    let block = context.commands.as_ref()?;
+    let count = |deny: bool| {
+        block.rules.iter().filter(|r| (r.effect == mero_runtime::Effect::Deny) == deny).count()
+    };
+    if count(true).saturating_mul(count(false)) > MOST_PAIRS {
+        return None;
+    }
+    let patterns = block.rules.iter().flat_map(|r| std::iter::once(&r.pattern).chain(&r.except));
+    let alphabet = Alphabet::new(patterns.map(|p| (p, 0))).ok()?;
+    let rules = Rules::new(Some(block), &alphabet, 0).ok()?;
+    let plain = alphabet.domain(alphabet.letters(), true).ok()?;
+    let all = alphabet.domain(alphabet.letters(), false).ok()?;
+    let matched = |r: &Rule<'_>| r.hits.map(|&h| h > Hit::Refused);
+    let languages = rules.rules.iter().map(|r| (r.rule, matched(r))).collect::<Vec<_>>();
+    let mut out = Vec::new();
+    for (index, (rule, own)) in languages.iter().enumerate() {
+        for (other, theirs) in languages.iter().skip(index.saturating_add(1)) {
+            let budget = MAX_PRODUCT_STATES;
+            if rule.effect == other.effect
+                || meets(own, theirs, budget) != Ok(true)
+                || is_subset(own, theirs, budget) != Ok(false)
+                || is_subset(theirs, own, budget) != Ok(false)
+            {
+                continue;
+            }
+            let both = crate::automata::intersect(own, theirs, budget).ok()?;
+            let string =
+                [&plain, &all].iter().find_map(|d| super::fate::common(&both, d).ok().flatten());
+            let Some(string) = string else { continue };
+            let stricter = if rule.effect < other.effect { rule } else { other };
+            let message = format!(
+                "this rule and another share commands, and the `{}` wins there",
+                stricter.effect
+            );
+            let mut finding = Diagnostic::new(&codes::OVERLAP, other.span, message)
+                .label(rule.span, "the other rule")
+                .help("say with `except` what is meant for the commands that both match");
+            let phase = super::fate::usual_phase(&context.phases);
+            let ask = Ask::Argv(alphabet.words(&string));
+            finding.witness = view.judge.witness(&context.name, phase, &ask);
+            out.push(finding);
+        }
+    }
+    Some(out)
+}

@@ -1,0 +1,286 @@
+//! Two contexts side by side: every class of requests that they answer differently.
+//!
+//! A class is a kind of request (paths with one permission, commands, tools, path-free
+//! permissions) with a phase and the two answers. All states that the decision automata
+//! of both sides reach together are visited, so no class is missing; each comes with
+//! short requests that have been put to both compiled tables. `diff` shows all classes,
+//! `narrows` those that are more permissive.
+//!
+//! Cost: that of the searches ([`BUDGET`]); commands are searched only where rules
+//! differ. What outgrows it is named in [`Comparison::unproved`].
+
+mod commands;
+
+use crate::analysis::{BUDGET, paths, tools};
+use crate::automata::TooLarge;
+use crate::hir::{Context, Policy};
+use crate::request::{Ask, Judge};
+use mero_runtime::{Effect, Kind, Permission, Phase, Reason};
+use std::collections::BTreeMap;
+
+/// An answer.
+pub type Answer = (Effect, Reason);
+
+/// One of the two.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'p> {
+    /// Its policy.
+    pub policy: &'p Policy,
+    /// Its context.
+    pub context: &'p Context,
+    /// Its compiled table.
+    pub judge: &'p Judge<'p>,
+}
+
+impl Side<'_> {
+    fn ask(&self, phase: Phase, ask: &Ask) -> Answer {
+        self.judge.decide(&self.context.name, phase, ask)
+    }
+
+    fn admitted(&self, phase: Phase, answer: impl FnOnce() -> Answer) -> Answer {
+        if self.context.phases.contains(&phase) { answer() } else { (Effect::Deny, Reason::Phase) }
+    }
+}
+
+/// A class of requests with other answers, and one of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// In this phase.
+    pub phase: Phase,
+    /// What the first side answers.
+    pub before: Answer,
+    /// What the second answers.
+    pub after: Answer,
+    /// A request of the class.
+    pub ask: Ask,
+}
+
+/// All classes.
+#[derive(Clone, Debug, Default)]
+pub struct Comparison {
+    /// In order of kind, phase and answers.
+    pub changes: Vec<Change>,
+    /// Questions that outgrew their budget, or whose example no table confirms.
+    pub unproved: Vec<String>,
+}
+
+/// What is looked for.
+pub struct Compare<'p> {
+    /// Before.
+    pub old: Side<'p>,
+    /// After.
+    pub new: Side<'p>,
+    /// Which pairs of answers count.
+    pub interest: fn(Answer, Answer) -> bool,
+    /// How many requests of one class to give, of those whose strings are shortest.
+    pub samples: usize,
+}
+
+/// The requests of a class: what is asked but for the request itself, and answers.
+type Key = (Option<Permission>, Phase, Answer, Answer);
+
+impl Compare<'_> {
+    /// Looks for all classes.
+    #[must_use]
+    pub fn run(&self) -> Comparison {
+        let mut out = Comparison::default();
+        self.free(&mut out);
+        if let Err(error) = self.paths(&mut out) {
+            out.unproved.push(format!("which answers on paths differ: {error}"));
+        }
+        if let Err(error) = self.commands(&mut out) {
+            out.unproved.push(format!("which answers on commands differ: {error}"));
+        }
+        if let Err(error) = self.tools(&mut out) {
+            out.unproved.push(format!("which answers on tools differ: {error}"));
+        }
+        out
+    }
+
+    fn phases(&self) -> impl Iterator<Item = Phase> {
+        Phase::ALL
+            .into_iter()
+            .filter(|p| self.old.context.phases.contains(p) || self.new.context.phases.contains(p))
+    }
+
+    /// Whether the first side in one phase answers everything as the second does in
+    /// another: with one context on both sides, whether its phases differ. Commands are
+    /// taken as their rules count, and strings that are not understood as `opaque` says.
+    ///
+    /// # Errors
+    /// [`TooLarge`] if a search outgrows its budget.
+    pub fn phases_agree(&self, first: Phase, second: Phase) -> Result<bool, TooLarge> {
+        let differs = |a: Answer, b: Answer| (self.interest)(a, b);
+        for (_, p) in Permission::NAMES {
+            let ask = Ask::Permission(p);
+            if differs(self.old.ask(first, &ask), self.new.ask(second, &ask)) {
+                return Ok(false);
+            }
+        }
+        for command in ["$x", "$(x)", "x >$x"] {
+            let ask = Ask::Command(command.to_owned());
+            if differs(self.old.ask(first, &ask), self.new.ask(second, &ask)) {
+                return Ok(false);
+            }
+        }
+        let alphabet = paths::Alphabet::new(&[self.old.context, self.new.context], [])?;
+        let models = [
+            paths::Model::new(self.old.context, &alphabet)?,
+            paths::Model::new(self.new.context, &alphabet)?,
+        ];
+        let old = paths::Virtual::new(&models[0], &alphabet)?;
+        let new = paths::Virtual::new(&models[1], &alphabet)?;
+        let stopped = paths::visit(&[&old, &new], None, &alphabet, BUDGET, |v, _| match v {
+            [a, b] => Permission::NAMES
+                .iter()
+                .any(|(_, p)| differs(a.decide(*p, first), b.decide(*p, second))),
+            _ => true,
+        })?;
+        if stopped {
+            return Ok(false);
+        }
+        let alphabet = tools::Alphabet::new(&[self.old.policy, self.new.policy], [])?;
+        let old = tools::Names::new(self.old.policy, self.old.context, &alphabet)?;
+        let new = tools::Names::new(self.new.policy, self.new.context, &alphabet)?;
+        let sides = [&old, &new];
+        let stopped =
+            tools::visit(alphabet.names(), &alphabet, &sides, BUDGET, |seen, _| match seen {
+                [a, b] => differs(old.decide(a.0, a.1, first), new.decide(b.0, b.1, second)),
+                _ => true,
+            })?;
+        Ok(!stopped && self.commands_agree(first, second).unwrap_or(false))
+    }
+
+    /// Adds the requests of a class that both tables confirm.
+    fn confirm(&self, key: Key, what: &str, asks: Vec<Ask>, out: &mut Comparison) {
+        let (_, phase, before, after) = key;
+        let mut confirmed = false;
+        for ask in asks {
+            let (old, new) = (self.old.ask(phase, &ask), self.new.ask(phase, &ask));
+            if (self.interest)(old, new) {
+                confirmed = true;
+                let change = Change { phase, before: old, after: new, ask };
+                if !out.changes.contains(&change) {
+                    out.changes.push(change);
+                }
+            }
+        }
+        if !confirmed {
+            out.unproved.push(format!(
+                "{what} in `{phase}` may go from {} ({}) to {} ({}): no example is confirmed",
+                before.0, before.1, after.0, after.1
+            ));
+        }
+    }
+
+    /// Permissions with no path.
+    fn free(&self, out: &mut Comparison) {
+        for phase in self.phases() {
+            for (_, p) in Permission::NAMES {
+                let ask = Ask::Permission(p);
+                let (before, after) = (self.old.ask(phase, &ask), self.new.ask(phase, &ask));
+                if (self.interest)(before, after) {
+                    out.changes.push(Change { phase, before, after, ask });
+                }
+            }
+        }
+    }
+
+    fn paths(&self, out: &mut Comparison) -> Result<(), TooLarge> {
+        let alphabet = paths::Alphabet::new(&[self.old.context, self.new.context], [])?;
+        let models = [
+            paths::Model::new(self.old.context, &alphabet)?,
+            paths::Model::new(self.new.context, &alphabet)?,
+        ];
+        let old = paths::Virtual::new(&models[0], &alphabet)?;
+        let new = paths::Virtual::new(&models[1], &alphabet)?;
+        let mut classes: BTreeMap<Key, Vec<Vec<u8>>> = BTreeMap::new();
+        let same_phases = self.old.context.phases == self.new.context.phases;
+        paths::visit(&[&old, &new], None, &alphabet, BUDGET, |verdicts, string| {
+            let [a, b] = verdicts else { return true };
+            if a == b && same_phases {
+                return false;
+            }
+            for phase in self.phases() {
+                for (_, p) in Permission::NAMES {
+                    let before = self.old.admitted(phase, || a.decide(p, phase));
+                    let after = self.new.admitted(phase, || b.decide(p, phase));
+                    if (self.interest)(before, after) {
+                        let class = classes.entry((Some(p), phase, before, after)).or_default();
+                        if class.len() < self.samples {
+                            class.push(string());
+                        }
+                    }
+                }
+            }
+            false
+        })?;
+        for (key, strings) in classes {
+            let asks = strings.iter().map(|s| path(s, key.0.unwrap_or_default())).collect();
+            self.confirm(key, "paths", asks, out);
+        }
+        Ok(())
+    }
+
+    fn tools(&self, out: &mut Comparison) -> Result<(), TooLarge> {
+        let alphabet = tools::Alphabet::new(&[self.old.policy, self.new.policy], [])?;
+        let old = tools::Names::new(self.old.policy, self.old.context, &alphabet)?;
+        let new = tools::Names::new(self.new.policy, self.new.context, &alphabet)?;
+        let held = |c: &Context, key: &str| c.grants.iter().any(|g| g.node == key);
+        let grants = self.old.context.grants.iter().chain(&self.new.context.grants);
+        let mut grants = grants
+            .map(|g| g.node.as_str())
+            .filter(|g| held(self.old.context, g) != held(self.new.context, g))
+            .map(Some)
+            .collect::<Vec<_>>();
+        grants.push(None);
+        let mut classes: BTreeMap<(Option<&str>, Key), Vec<String>> = BTreeMap::new();
+        tools::visit(alphabet.names(), &alphabet, &[&old, &new], BUDGET, |seen, name| {
+            let [a, b] = seen else { return true };
+            for phase in self.phases() {
+                for &grant in &grants {
+                    let with_grant = |context: &Context, answer: Answer| {
+                        let by_rule =
+                            matches!(answer.1, Reason::ToolDenied | Reason::ToolNotAllowed);
+                        match grant {
+                            Some(g) if !by_rule && !held(context, g) => {
+                                (Effect::Deny, Reason::GrantMissing)
+                            }
+                            _ => answer,
+                        }
+                    };
+                    let before = self.old.admitted(phase, || {
+                        with_grant(self.old.context, old.decide(a.0, a.1, phase))
+                    });
+                    let after = self.new.admitted(phase, || {
+                        with_grant(self.new.context, new.decide(b.0, b.1, phase))
+                    });
+                    if (self.interest)(before, after) {
+                        let key = (grant, (None, phase, before, after));
+                        let class = classes.entry(key).or_default();
+                        if class.len() < self.samples {
+                            class.extend(name());
+                        }
+                    }
+                }
+            }
+            false
+        })?;
+        for ((grant, key), names) in classes {
+            let requires = grant.map(str::to_owned).into_iter().collect::<Vec<_>>();
+            let ask = |name: String| Ask::Tool { name, requires: requires.clone() };
+            self.confirm(key, "tools", names.into_iter().map(ask).collect(), out);
+        }
+        Ok(())
+    }
+}
+
+/// The request for a virtual path as a [`paths::Virtual`] walks it.
+#[must_use]
+pub fn path(string: &[u8], permissions: Permission) -> Ask {
+    let directory = string.is_empty() || string.ends_with(b"/");
+    let kind = if directory { Kind::Directory } else { Kind::File };
+    let mut path = vec![b'/'];
+    path.extend_from_slice(string.strip_suffix(b"/").unwrap_or(string));
+    Ask::Path { path, permissions, kind }
+}

@@ -1,0 +1,322 @@
+//! Assertions, proved for every request that their pattern matches, or refuted by one.
+//!
+//! The requests of an assertion are a language: virtual paths, argument vectors, or
+//! names of tools. It is searched together with the decision automata of the context
+//! for a state whose answer the assertion forbids; if all states are seen and none is,
+//! it is proved. A state that is found becomes a request, which the table confirms.
+//!
+//! `never run` reads its pattern as `deny` rules do (a first word without `/` is any
+//! program of that name), since it says what must not run.
+
+use super::{Answered, Verdict};
+use crate::analysis::commands::{self, Class, Rules, Unread, decide, real_letters};
+use crate::analysis::{BUDGET, paths, tools};
+use crate::automata::{Dfa, TooLarge, difference, intersect};
+use crate::compare::path;
+use crate::hir::{Action, Assert, Context, Policy};
+use crate::limits::MAX_PRODUCT_STATES;
+use crate::request::{Ask, Judge, quoted};
+use crate::syntax::ast::{Pattern, Quantifier};
+use mero_runtime::{Effect, Permission, Phase, Reason};
+
+impl Assert {
+    /// Whether an answer is one that the assertion forbids.
+    #[must_use]
+    pub fn forbids(&self, effect: Effect) -> bool {
+        match (self.quantifier, self.effect) {
+            (Quantifier::Never, None) => effect > Effect::Deny,
+            (Quantifier::Never, Some(never)) => effect == never,
+            (Quantifier::Always, Some(always)) => effect != always,
+            (Quantifier::Always, None) => false,
+        }
+    }
+
+    /// The assertion as it would stand alone.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let quantifier = match self.quantifier {
+            Quantifier::Never => "never",
+            Quantifier::Always => "always",
+        };
+        let effect = self.effect.map_or_else(String::new, |e| format!(" {e}"));
+        let action = match self.action {
+            Action::Path(set) => set.to_string(),
+            Action::Permission(set) => format!("permission {set}"),
+            Action::Run => "run".to_owned(),
+            Action::Argv => "argv".to_owned(),
+            Action::Tool => "tool".to_owned(),
+        };
+        let pattern = self.pattern.as_ref().map_or_else(String::new, |p| format!(" {:?}", p.text));
+        format!("{quantifier}{effect} {action}{pattern}")
+    }
+}
+
+/// The assertions of one context, with what they share.
+pub(super) struct Prover<'p> {
+    context: &'p Context,
+    judge: &'p Judge<'p>,
+    places: Result<Places<'p>, TooLarge>,
+    vectors: Result<Vectors<'p>, Unread>,
+    names: Result<(tools::Alphabet, tools::Names<'p>), TooLarge>,
+}
+
+struct Places<'p> {
+    alphabet: paths::Alphabet,
+    model: paths::Model<'p>,
+}
+
+struct Vectors<'p> {
+    alphabet: commands::Alphabet,
+    rules: Rules<'p>,
+}
+
+/// All patterns of assertions of one sort.
+fn patterns<'a>(
+    asserts: &'a [&Assert],
+    of: impl Fn(&Action) -> bool + 'a,
+) -> impl Iterator<Item = &'a Pattern> + 'a {
+    asserts.iter().filter(move |a| of(&a.action)).flat_map(|a| a.pattern.iter().chain(&a.except))
+}
+
+impl<'p> Prover<'p> {
+    pub(super) fn new(
+        policy: &'p Policy,
+        context: &'p Context,
+        judge: &'p Judge<'p>,
+        asserts: &[&Assert],
+    ) -> Prover<'p> {
+        let texts = |of: fn(&Action) -> bool| {
+            patterns(asserts, of).map(|p| p.text.as_str()).collect::<Vec<_>>()
+        };
+        let places = || {
+            let own = texts(|a| matches!(a, Action::Path(_)));
+            let alphabet = paths::Alphabet::new(&[context], own)?;
+            let model = paths::Model::new(context, &alphabet)?;
+            Ok(Places { alphabet, model })
+        };
+        let vectors = || {
+            let block = context.commands.as_ref();
+            let rules = block.iter().flat_map(|b| &b.rules);
+            let rules = rules.flat_map(|r| std::iter::once(&r.pattern).chain(&r.except));
+            let own = patterns(asserts, |a| matches!(a, Action::Run | Action::Argv));
+            let alphabet = commands::Alphabet::new(rules.chain(own).map(|p| (p, 0)))?;
+            let rules = Rules::new(block, &alphabet, 0)?;
+            Ok(Vectors { alphabet, rules })
+        };
+        let names = || {
+            let own = texts(|a| matches!(a, Action::Tool));
+            let alphabet = tools::Alphabet::new(&[policy], own)?;
+            let names = tools::Names::new(policy, context, &alphabet)?;
+            Ok((alphabet, names))
+        };
+        let any = |of: fn(&Action) -> bool| asserts.iter().any(|a| of(&a.action));
+        let unasked = TooLarge::Classes;
+        Prover {
+            context,
+            judge,
+            places: if any(|a| matches!(a, Action::Path(_))) { places() } else { Err(unasked) },
+            vectors: if any(|a| matches!(a, Action::Run | Action::Argv)) {
+                vectors()
+            } else {
+                Err(unasked.into())
+            },
+            names: if any(|a| matches!(a, Action::Tool)) { names() } else { Err(unasked) },
+        }
+    }
+
+    pub(super) fn prove(&self, assert: &Assert) -> Verdict {
+        let result = match assert.action {
+            Action::Path(permissions) => self.paths(assert, permissions).map_err(|e| e.to_string()),
+            Action::Permission(permissions) => Ok(self.free(assert, permissions)),
+            Action::Run | Action::Argv => self.commands(assert).map_err(|e| e.to_string()),
+            Action::Tool => self.tools(assert).map_err(|e| e.to_string()),
+        };
+        result.unwrap_or_else(Verdict::Unproved)
+    }
+
+    fn admitted(&self, phase: Phase, effect: impl FnOnce() -> Effect) -> Effect {
+        if self.context.phases.contains(&phase) { effect() } else { Effect::Deny }
+    }
+
+    /// The answer of the table, if the assertion forbids it.
+    fn refutes(&self, assert: &Assert, phase: Phase, ask: Ask) -> Option<Answered> {
+        let (effect, reason): (Effect, Reason) = self.judge.decide(&self.context.name, phase, &ask);
+        assert.forbids(effect).then_some(Answered { phase, ask, effect, reason })
+    }
+
+    fn free(&self, assert: &Assert, permissions: Permission) -> Verdict {
+        let ask = |&phase: &Phase| self.refutes(assert, phase, Ask::Permission(permissions));
+        assert.phases.iter().find_map(ask).map_or(Verdict::Passed, Verdict::Failed)
+    }
+
+    fn paths(&self, assert: &Assert, permissions: Permission) -> Result<Verdict, TooLarge> {
+        let Places { alphabet, model } = self.places.as_ref().map_err(|e| *e)?;
+        let Some(pattern) = &assert.pattern else { return Ok(Verdict::Passed) };
+        let mut question = alphabet.question(&pattern.text)?;
+        for except in &assert.except {
+            let carved = alphabet.question(&except.text)?;
+            question = difference(&question, &carved, MAX_PRODUCT_STATES)?;
+        }
+        let walker = paths::Virtual::new(model, alphabet)?;
+        let mut refuted = None;
+        let mut phase_found = None;
+        let found = paths::find(&[&walker], Some(&question), alphabet, BUDGET, |v| {
+            phase_found = assert.phases.iter().copied().find(|&phase| {
+                v.iter().any(|v| {
+                    let effect = self.admitted(phase, || v.decide(permissions, phase).0);
+                    assert.forbids(effect)
+                })
+            });
+            phase_found.is_some()
+        })?;
+        if let (Some(string), Some(phase)) = (&found, phase_found) {
+            refuted = self.refutes(assert, phase, path(string, permissions));
+        }
+        Ok(match (found, refuted) {
+            (None, _) => Verdict::Passed,
+            (Some(_), Some(answered)) => Verdict::Failed(answered),
+            (Some(string), None) => Verdict::Unproved(format!(
+                "the path `{}` may refute it, and the table says otherwise",
+                String::from_utf8_lossy(&string)
+            )),
+        })
+    }
+
+    fn commands(&self, assert: &Assert) -> Result<Verdict, String> {
+        let Vectors { alphabet, rules } = self.vectors.as_ref().map_err(ToString::to_string)?;
+        let Some(pattern) = &assert.pattern else { return Ok(Verdict::Passed) };
+        let by_name = assert.quantifier == Quantifier::Never;
+        let question =
+            alphabet.reading(pattern, &assert.except, by_name).map_err(|e| e.to_string())?;
+        let real = real_letters(alphabet, &[self.context]);
+        let mut doubtful = None;
+        for plain in [true, false] {
+            for class in [Class::Written, Class::Bypass] {
+                let mut phases = assert.phases.iter().copied().filter(|&p| Class::of(p) == class);
+                let Some(first) = phases.next() else { continue };
+                let phases = std::iter::once(first).chain(phases).collect::<Vec<_>>();
+                let letters = alphabet.possible(class, real);
+                let domain = alphabet.domain(letters, plain).map_err(|e| e.to_string())?;
+                let mut refuted = None;
+                let mut tried = 0_usize;
+                let all = |&q: &bool| q;
+                commands::visit(&question, all, &domain, &[rules], BUDGET, |_, tallies, string| {
+                    for &phase in &phases {
+                        let effect = self.admitted(phase, || {
+                            let tally = tallies.first().copied().unwrap_or_default();
+                            decide(rules.block, tally, phase).0
+                        });
+                        if !assert.forbids(effect) {
+                            continue;
+                        }
+                        let string = string();
+                        refuted = self.vector(assert, phase, alphabet.words(&string));
+                        doubtful.get_or_insert_with(|| alphabet.words(&string));
+                        tried = tried.saturating_add(1);
+                        if refuted.is_some() {
+                            break;
+                        }
+                    }
+                    // Where a path's letter is not that of the word, others are.
+                    refuted.is_some() || tried > 200
+                })
+                .map_err(|e| e.to_string())?;
+                if let Some(answered) = refuted {
+                    return Ok(Verdict::Failed(answered));
+                }
+            }
+        }
+        if let Some(answered) = self.wrapped(assert, &question).map_err(|e| e.to_string())? {
+            return Ok(Verdict::Failed(answered));
+        }
+        Ok(match doubtful {
+            None => Verdict::Passed,
+            Some(argv) => Verdict::Unproved(format!(
+                "`{}` may refute it, and the table says otherwise",
+                String::from_utf8_lossy(&argv.join(&b' '))
+            )),
+        })
+    }
+
+    /// A vector that refutes, as a string if that does too.
+    fn vector(&self, assert: &Assert, phase: Phase, argv: Vec<Vec<u8>>) -> Option<Answered> {
+        let command = quoted(&argv).map(Ask::Command);
+        let as_string = command.and_then(|c| self.refutes(assert, phase, c));
+        as_string.or_else(|| self.refutes(assert, phase, Ask::Argv(argv)))
+    }
+
+    /// What is run through a wrapper is decided as what the wrapper runs: a command that
+    /// the assertion means may be allowed although no rule names it.
+    fn wrapped(&self, assert: &Assert, question: &Dfa<bool>) -> Result<Option<Answered>, Unread> {
+        let Ok(Vectors { alphabet, rules }) = &self.vectors else { return Ok(None) };
+        let runners = alphabet.runners()?;
+        let asked = intersect(question, &runners, MAX_PRODUCT_STATES)?;
+        if crate::automata::is_empty(&asked) {
+            return Ok(None);
+        }
+        let domain = alphabet.domain(alphabet.letters(), true)?;
+        let any = Dfa::constant(alphabet.classes(), true);
+        let mut inner: Vec<Vec<Vec<u8>>> = Vec::new();
+        let mut effects = std::collections::BTreeSet::new();
+        commands::visit(
+            &any,
+            |&a| a,
+            &domain,
+            &[rules],
+            BUDGET,
+            |_, tallies, string| {
+                let effect = tallies.first().map(|t| decide(rules.block, *t, Phase::Default).0);
+                if effect.is_some_and(|e| effects.insert(e)) {
+                    inner.push(alphabet.words(&string()));
+                }
+                effects.len() == 3
+            },
+        )?;
+        for name in mero_runtime::runners() {
+            for words in &inner {
+                for middle in [&[][..], &["5"], &["-c"]] {
+                    let mut argv = vec![name.as_bytes().to_vec()];
+                    argv.extend(middle.iter().map(|m| m.as_bytes().to_vec()));
+                    argv.extend(words.iter().cloned());
+                    if !asked.run(&alphabet.string(&argv)) {
+                        continue;
+                    }
+                    for &phase in &assert.phases {
+                        if let Some(answered) = self.vector(assert, phase, argv.clone()) {
+                            return Ok(Some(answered));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn tools(&self, assert: &Assert) -> Result<Verdict, TooLarge> {
+        let (alphabet, names) = self.names.as_ref().map_err(|e| *e)?;
+        let Some(pattern) = &assert.pattern else { return Ok(Verdict::Passed) };
+        let mut question = alphabet.language(&pattern.text)?;
+        for except in &assert.except {
+            let carved = alphabet.language(&except.text)?;
+            question = difference(&question, &carved, MAX_PRODUCT_STATES)?;
+        }
+        let mut phase_found = None;
+        let found = tools::find(&question, alphabet, &[names], BUDGET, |seen| {
+            phase_found = assert.phases.iter().copied().find(|&phase| {
+                seen.iter().any(|&(tally, tool)| {
+                    let effect = self.admitted(phase, || names.decide(tally, tool, phase).0);
+                    assert.forbids(effect)
+                })
+            });
+            phase_found.is_some()
+        })?;
+        let (Some(name), Some(phase)) = (found, phase_found) else { return Ok(Verdict::Passed) };
+        let ask = Ask::Tool { name: name.clone(), requires: Vec::new() };
+        Ok(match self.refutes(assert, phase, ask) {
+            Some(answered) => Verdict::Failed(answered),
+            None => Verdict::Unproved(format!(
+                "the tool `{name}` may refute it, and the table says otherwise"
+            )),
+        })
+    }
+}
