@@ -7,6 +7,7 @@
 mod check;
 mod code;
 mod compile;
+mod diff;
 mod engine;
 mod eval;
 mod explain;
@@ -48,6 +49,8 @@ enum Verb {
     Check(check::Check),
     /// Compile a policy into a table
     Compile(compile::Compile),
+    /// Show what two versions of a policy decide differently
+    Diff(diff::Diff),
     /// Show what a table holds
     Inspect(inspect::Inspect),
     /// Decide requests, JSON Lines in and out
@@ -191,6 +194,7 @@ fn run(verb: Verb, terminal: Terminal) -> Outcome {
         Verb::Init(init) => init.run(host),
         Verb::Check(check) => check.run(host, terminal),
         Verb::Compile(compile) => compile.run(host, terminal),
+        Verb::Diff(diff) => diff.run(host, terminal),
         Verb::Inspect(inspect) => inspect.run(host),
         Verb::Eval(eval) => eval.run(host, terminal),
         Verb::Explain(explain) => explain.run(host, terminal),

@@ -317,6 +317,38 @@ impl<'b> Judge<'b> {
         out
     }
 
+    /// The statement that decided a request, where one did.
+    #[must_use]
+    pub fn rule(
+        &self,
+        policy: &Policy,
+        context: &hir::Context,
+        phase: Phase,
+        ask: &Ask,
+    ) -> Option<crate::source::Span> {
+        let oracle = Oracle::new(policy, context, &self.hosts, phase);
+        match ask {
+            Ask::Path { path, permissions, kind } => oracle.path(path, *permissions, *kind).rule,
+            Ask::Permission(permissions) => oracle.permission(*permissions).rule,
+            Ask::Argv(argv) => oracle.argv(argv, &joined_text(argv)).rule,
+            Ask::Tool { name, requires } => {
+                oracle.tool(name, &requires.iter().map(String::as_str).collect::<Vec<_>>()).rule
+            }
+            Ask::Command(command) => {
+                let whole = self.decide(&context.name, phase, ask);
+                let parts = self.parts(&context.name, phase, command);
+                let decisive = |p: &&mero_runtime::CommandPart| {
+                    (p.decision.effect, p.decision.reason) == whole
+                };
+                let PartKind::Command(words) = &parts.iter().find(decisive)?.kind else {
+                    return None;
+                };
+                let argv = words.iter().cloned().collect::<Option<Vec<_>>>()?;
+                oracle.argv(&argv, &joined_text(&argv)).rule
+            }
+        }
+    }
+
     fn within<T>(
         &self,
         context: &str,

@@ -24,9 +24,11 @@ use crate::syntax::ast::PatternKind;
 use mero_runtime::{Effect, Permission, Phase, Reason, phases};
 
 mod alphabet;
+mod path_words;
 
 use alphabet::permissions;
-pub use alphabet::{Alphabet, Class, Key, Unread, real_letters};
+pub use alphabet::{Alphabet, Class, Key, Unread};
+pub use path_words::Outcomes;
 
 /// Whether a rule applies to a vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

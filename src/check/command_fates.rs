@@ -3,7 +3,7 @@
 use super::fate::{Candidate, Fate, Fates, Thing, common, cover, usual_phase};
 use crate::analysis::BUDGET;
 use crate::analysis::commands::{
-    Alphabet, Class, Hit, Rule, Rules, Tally, Unread, decide, find, real_letters,
+    Alphabet, Class, Hit, Outcomes, Rule, Rules, Tally, Unread, decide, find,
 };
 use crate::automata::{Dfa, TooLarge};
 use crate::hir::{CommandRule, Commands, Context};
@@ -59,7 +59,7 @@ fn fates_of(
             }
         }
     }
-    let real = real_letters(&alphabet, &[context]);
+    let real = Outcomes::new(&alphabet, &[context]).letters();
     let mut classes = context.phases.iter().map(|&p| Class::of(p)).collect::<Vec<_>>();
     classes.sort_unstable();
     classes.dedup();

@@ -2,11 +2,11 @@
 //! other. The stricter wins there, which may or may not be what was meant: a note.
 
 use super::View;
-use crate::analysis::commands::{Alphabet, Hit, Rule, Rules};
+use crate::analysis::commands::Alphabet;
 use crate::automata::{is_subset, meets};
 use crate::diag::Diagnostic;
 use crate::diag::registry as codes;
-use crate::hir::Context;
+use crate::hir::{CommandRule, Context};
 use crate::limits::MAX_PRODUCT_STATES;
 use crate::request::Ask;
 use std::collections::BTreeSet;
@@ -36,11 +36,11 @@ fn of_context(view: &View<'_>, context: &Context) -> Option<Vec<Diagnostic>> {
     }
     let patterns = block.rules.iter().flat_map(|r| std::iter::once(&r.pattern).chain(&r.except));
     let alphabet = Alphabet::new(patterns.map(|p| (p, 0))).ok()?;
-    let rules = Rules::new(Some(block), &alphabet, 0).ok()?;
     let plain = alphabet.domain(alphabet.letters(), true).ok()?;
     let all = alphabet.domain(alphabet.letters(), false).ok()?;
-    let matched = |r: &Rule<'_>| r.hits.map(|&h| h > Hit::Refused);
-    let languages = rules.rules.iter().map(|r| (r.rule, matched(r))).collect::<Vec<_>>();
+    // As typed: that a denial also finds the program by a path is no disagreement.
+    let read = |r: &CommandRule| alphabet.language(&r.pattern, &r.except).ok();
+    let languages = block.rules.iter().map(|r| Some((r, read(r)?))).collect::<Option<Vec<_>>>()?;
     let mut out = Vec::new();
     for (index, (rule, own)) in languages.iter().enumerate() {
         for (other, theirs) in languages.iter().skip(index.saturating_add(1)) {

@@ -2,7 +2,7 @@
 
 use super::{Change, Compare, Comparison, Key, Side};
 use crate::analysis::BUDGET;
-use crate::analysis::commands::{Alphabet, Class, Hit, Rules, Unread, decide, real_letters, visit};
+use crate::analysis::commands::{Alphabet, Class, Hit, Outcomes, Rules, Unread, decide, visit};
 use crate::automata::Dfa;
 use crate::hir::{CommandRule, Commands};
 use crate::request::{Ask, quoted};
@@ -43,10 +43,11 @@ impl Compare<'_> {
         let alphabet = Alphabet::new(all.iter().map(|(p, s)| (p, *s)))?;
         let old = Rules::new(before, &alphabet, 0)?;
         let new = Rules::new(after, &alphabet, other)?;
-        let real = match same_paths {
-            true => real_letters(&alphabet, &[self.new.context]),
-            false => alphabet.letters(),
+        let outcomes = match same_paths {
+            true => Outcomes::new(&alphabet, &[self.new.context]),
+            false => Outcomes::new(&alphabet, &[self.old.context, self.new.context]),
         };
+        let real = outcomes.letters();
         let otherwise =
             |b: Option<&Commands>| b.map(|b| b.otherwise.as_ref().map_or(Effect::Deny, |o| o.node));
         let everything = otherwise(before).unwrap_or(Effect::Deny)
@@ -58,7 +59,7 @@ impl Compare<'_> {
         } else {
             changed(&old, &new, holes_differ)
         };
-        let mut classes: BTreeMap<(usize, Key), Vec<Vec<Vec<u8>>>> = BTreeMap::new();
+        let mut classes: BTreeMap<(usize, Key), Vec<Vec<u8>>> = BTreeMap::new();
         for class in [Class::Written, Class::Bypass] {
             let phases = self.phases().filter(|&p| Class::of(p) == class).collect::<Vec<_>>();
             if phases.is_empty() {
@@ -86,7 +87,7 @@ impl Compare<'_> {
                                 if (self.interest)(was, is) && (plain || !known.contains(&key)) {
                                     let class = classes.entry(key).or_default();
                                     if class.len() < self.samples {
-                                        class.push(alphabet.words(&string()));
+                                        class.push(string());
                                     }
                                 }
                             }
@@ -96,8 +97,17 @@ impl Compare<'_> {
                 }
             }
         }
-        for ((_, key), vectors) in classes {
-            let asks = vectors.into_iter().map(|argv| self.spelt(key, argv)).collect();
+        for ((_, key), strings) in classes {
+            let asks = strings.iter().map(|string| {
+                let asks = outcomes.realised(&alphabet, string).into_iter();
+                let asks = asks.map(|argv| self.spelt(key, argv)).collect::<Vec<_>>();
+                let counts = |ask: &&Ask| {
+                    (self.interest)(self.old.ask(key.1, ask), self.new.ask(key.1, ask))
+                };
+                let counting = asks.iter().find(counts).cloned();
+                counting.or_else(|| asks.first().cloned())
+            });
+            let asks = asks.flatten().collect();
             self.confirm(key, "commands", asks, out);
         }
         self.strings(&old, &new, &alphabet, out)

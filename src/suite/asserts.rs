@@ -9,7 +9,7 @@
 //! program of that name), since it says what must not run.
 
 use super::{Answered, Verdict};
-use crate::analysis::commands::{self, Class, Rules, Unread, decide, real_letters};
+use crate::analysis::commands::{self, Class, Outcomes, Rules, Unread, decide};
 use crate::analysis::{BUDGET, paths, tools};
 use crate::automata::{Dfa, TooLarge, difference, intersect};
 use crate::compare::path;
@@ -188,7 +188,8 @@ impl<'p> Prover<'p> {
         let by_name = assert.quantifier == Quantifier::Never;
         let question =
             alphabet.reading(pattern, &assert.except, by_name).map_err(|e| e.to_string())?;
-        let real = real_letters(alphabet, &[self.context]);
+        let outcomes = Outcomes::new(alphabet, &[self.context]);
+        let real = outcomes.letters();
         let mut doubtful = None;
         for plain in [true, false] {
             for class in [Class::Written, Class::Bypass] {
@@ -210,7 +211,8 @@ impl<'p> Prover<'p> {
                             continue;
                         }
                         let string = string();
-                        refuted = self.vector(assert, phase, alphabet.words(&string));
+                        let mut candidates = outcomes.realised(alphabet, &string).into_iter();
+                        refuted = candidates.find_map(|argv| self.vector(assert, phase, argv));
                         doubtful.get_or_insert_with(|| alphabet.words(&string));
                         tried = tried.saturating_add(1);
                         if refuted.is_some() {

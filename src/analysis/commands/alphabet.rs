@@ -13,7 +13,7 @@ use crate::automata::{
     ByteSet, Classes, Dfa, PatternError, Re, TooLarge, determinize, difference, product, regex,
     text, vectors,
 };
-use crate::hir::{CommandRule, Context};
+use crate::hir::CommandRule;
 use crate::limits::{MAX_PATTERN_STATES, MAX_PRODUCT_STATES};
 use crate::syntax::ast::{Pattern, PatternKind};
 use mero_runtime::{Effect, Permission, Phase};
@@ -338,57 +338,4 @@ impl Alphabet {
         };
         self.matches(&pattern, true, 0, REFUSED)
     }
-}
-
-/// The letters that some path has, where `sides` are the contexts that grant: a search
-/// that tries no other answers for requests that exist.
-#[must_use]
-pub fn real_letters(alphabet: &Alphabet, sides: &[&Context]) -> ByteSet {
-    if alphabet.keys().is_empty() {
-        return ByteSet::EMPTY;
-    }
-    let [context] = sides else { return alphabet.letters() };
-    digits(context, alphabet).unwrap_or_else(|_| alphabet.letters())
-}
-
-/// For each group of path words that can be one argument, what paths give them.
-fn digits(context: &Context, alphabet: &Alphabet) -> Result<ByteSet, TooLarge> {
-    let own = crate::analysis::paths::Alphabet::new(&[context], [])?;
-    let model = crate::analysis::paths::Model::new(context, &own)?;
-    let mut seen = std::collections::BTreeSet::new();
-    let none = vec![0u8; alphabet.keys().len()];
-    seen.insert(none.clone());
-    for space in 0..model.spaces.len() {
-        let reader = crate::analysis::paths::Reader::new(&model, space, None);
-        let _ =
-            crate::analysis::paths::find(&[&reader], None, &own, crate::analysis::BUDGET, |v| {
-                for phase in [Phase::Default, Phase::BypassPermissions] {
-                    let digit = |permissions: Permission| {
-                        let effects = v.iter().map(|v| v.decide(permissions, phase).0);
-                        effects.min().map_or(0, |e| e as u8)
-                    };
-                    seen.insert(alphabet.keys().iter().map(|k| digit(k.permissions)).collect());
-                }
-                false
-            })?;
-    }
-    let mut groups: Vec<&Vec<Vec<u8>>> = alphabet.keys().iter().map(|k| &k.prefixes).collect();
-    groups.sort();
-    groups.dedup();
-    // Words of several groups are several words: any combination.
-    let mut all = vec![none];
-    for group in groups {
-        let mine = |k: usize| alphabet.keys().get(k).is_some_and(|key| &key.prefixes == group);
-        let mut next = Vec::new();
-        for base in &all {
-            for digits in &seen {
-                let digit = |k: usize| if mine(k) { digits.get(k) } else { base.get(k) };
-                next.push((0..base.len()).map(|k| digit(k).copied().unwrap_or(0)).collect());
-            }
-        }
-        next.sort();
-        next.dedup();
-        all = next;
-    }
-    Ok(all.iter().map(|d| alphabet.letter(d)).collect())
 }
