@@ -337,9 +337,7 @@ impl<'b> Judge<'b> {
             Ask::Command(command) => {
                 let whole = self.decide(&context.name, phase, ask);
                 let parts = self.parts(&context.name, phase, command);
-                let decisive = |p: &&mero_runtime::CommandPart| {
-                    (p.decision.effect, p.decision.reason) == whole
-                };
+                let decisive = |p: &&CommandPart| (p.decision.effect, p.decision.reason) == whole;
                 let PartKind::Command(words) = &parts.iter().find(decisive)?.kind else {
                     return None;
                 };

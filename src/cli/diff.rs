@@ -224,8 +224,8 @@ impl Diff {
         for change in comparison.changes {
             let sides = [("before", old, was), ("after", new, is)];
             let rules = sides.iter().filter_map(|(side, version, context)| {
-                let steps = version.judge.trace(version.policy, context, change.phase, &change.ask);
-                at(side, version.policy, steps.last()?)
+                let (policy, phase) = (version.policy, change.phase);
+                at(side, policy, version.judge.rule(policy, context, phase, &change.ask)?)
             });
             let rules = rules.collect::<Vec<_>>();
             let key = (

@@ -2,6 +2,8 @@
 //! request.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub mod random;
+
 use mero_runtime::{Context, Decision, Effect, Kind, Permission, Phase, Reason, Session, Table};
 use meroc::driver::{Analysis, Memory, analyse};
 use meroc::hir::Policy;

@@ -164,16 +164,20 @@ pub(super) fn islands(context: &Context) -> Vec<usize> {
 struct List<'a> {
     alphabet: &'a Alphabet,
     entries: Vec<Entry>,
-    last: [Option<u8>; 4],
+    /// Whether the last pattern of the hide lists hid.
+    last: Option<u8>,
     ranks: [u16; 4],
 }
 
 impl List<'_> {
-    /// A new rank wherever the value of a field changes.
+    /// A new rank: for hiding wherever the value changes, so that patterns fold; for
+    /// fields always, so that one entry can be asked what it would be with another value.
     fn mark(&mut self, field: usize, value: u8) -> Mark {
-        if self.last[field] != Some(value) {
-            self.last[field] = Some(value);
+        if field > 0 || self.last != Some(value) {
             self.ranks[field] = self.ranks[field].saturating_add(1);
+        }
+        if field == 0 {
+            self.last = Some(value);
         }
         Mark { rank: self.ranks[field], value }
     }
@@ -260,7 +264,7 @@ impl Island {
         owners.extend(members.iter().copied().filter(|&m| m != root));
         owners.sort_unstable();
         owners.dedup();
-        let mut list = List { alphabet, entries: Vec::new(), last: [None; 4], ranks: [0; 4] };
+        let mut list = List { alphabet, entries: Vec::new(), last: None, ranks: [0; 4] };
         let initial = list.fields(None, context.fields);
         list.hide(&context.hide, &context.mounts[top].host.segments)?;
         for index in owners {
@@ -271,7 +275,7 @@ impl Island {
     }
 
     pub(super) fn unconfined(context: &Context, alphabet: &Alphabet) -> Result<Island, TooLarge> {
-        let mut list = List { alphabet, entries: Vec::new(), last: [None; 4], ranks: [0; 4] };
+        let mut list = List { alphabet, entries: Vec::new(), last: None, ranks: [0; 4] };
         let initial = list.fields(None, context.fields);
         list.hide(&context.hide, &[])?;
         Island::of(list.entries, initial)
