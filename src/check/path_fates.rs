@@ -7,7 +7,7 @@ use crate::automata::absorb::shut_directories;
 use crate::automata::{Dfa, TooLarge};
 use crate::hir::{Context, Fields};
 use crate::request::{Ask, Judge};
-use mero_runtime::{Effect, Phase};
+use mero_runtime::Effect;
 
 struct Paths<'p> {
     context: &'p Context,
