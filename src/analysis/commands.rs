@@ -16,6 +16,8 @@
     reason = "digits and states index what was built for them; letters are below 244"
 )]
 
+mod sees;
+
 use crate::automata::argv::{self, Hole};
 use crate::automata::explore::{Letters, Machine, explore, live};
 use crate::automata::{
@@ -27,6 +29,8 @@ use crate::limits::{MAX_PATTERN_STATES, MAX_PRODUCT_STATES};
 use crate::syntax::ast::{Pattern, PatternKind};
 use mero_runtime::{Effect, Permission, Phase, Reason, phases};
 use std::sync::Arc;
+
+pub use sees::Sees;
 
 /// Kinds of path words that one alphabet tells apart.
 const MAX_KEYS: usize = 5;
@@ -432,6 +436,8 @@ pub struct Rule<'p> {
     pub readonly: bool,
     /// Where it applies.
     pub hits: Dfa<Hit>,
+    /// What it looks at.
+    pub sees: Sees,
 }
 
 impl Rule<'_> {
@@ -473,7 +479,7 @@ impl<'p> Rules<'p> {
             } else {
                 grants.push(tally)
             }
-            rules.push(Rule { rule, readonly, hits });
+            rules.push(Rule { rule, readonly, hits, sees: alphabet.sees(rule)? });
         }
         let add = |a: &Tally, b: &Tally| a.and(*b);
         let mut tallies = product_tree(denials, &add, MAX_PRODUCT_STATES)?;

@@ -7,7 +7,7 @@ use crate::automata::{Dfa, TooLarge};
 use crate::hir::{Context, Policy, ToolRule};
 use crate::request::{Ask, Judge};
 use crate::source::Span;
-use mero_runtime::{Effect, Phase};
+use mero_runtime::Effect;
 use std::collections::HashMap;
 
 pub(super) fn collect(policy: &Policy, judge: &Judge<'_>, fates: &mut Fates) {
