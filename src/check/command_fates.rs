@@ -5,8 +5,9 @@ use crate::analysis::commands::{
     Alphabet, Class, Hit, Rule, Rules, Sees, Tally, Unread, decide, find,
 };
 use crate::analysis::{BUDGET, paths};
-use crate::automata::{ByteSet, Dfa, TooLarge};
+use crate::automata::{ByteSet, Dfa, TooLarge, intersect};
 use crate::hir::{CommandRule, Commands, Context};
+use crate::limits::MAX_PRODUCT_STATES;
 use crate::request::{Ask, Judge};
 use crate::source::{Span, Spanned};
 use crate::syntax::ast::PatternKind;
@@ -49,8 +50,9 @@ struct Block<'p> {
     vectors: &'p Part<'p>,
     /// The rules that a text decides.
     texts: &'p Part<'p>,
-    /// Ordinary commands first: witnesses are to be read.
-    domains: [Dfa<bool>; 2],
+    /// Ordinary commands first: witnesses are to be read. Then all, then those that may be
+    /// allowed where no rule applies.
+    domains: [Dfa<bool>; 3],
 }
 
 pub(super) fn collect(context: &Context, judge: &Judge<'_>, fates: &mut Fates) {
@@ -117,7 +119,15 @@ fn fates_of(
             rules: &rules,
             vectors: &vectors,
             texts: &texts,
-            domains: [alphabet.domain(letters, true)?, alphabet.domain(letters, false)?],
+            domains: [
+                alphabet.domain(letters, true)?,
+                alphabet.domain(letters, false)?,
+                intersect(
+                    &alphabet.domain(letters, false)?,
+                    &alphabet.transparent(commands)?,
+                    MAX_PRODUCT_STATES,
+                )?,
+            ],
         });
     }
     for index in 0..single.rules.len() {
@@ -205,6 +215,7 @@ fn exceptions(commands: &Commands, alphabet: &Alphabet, fates: &mut Fates) -> Re
 #[derive(Default)]
 struct Seen {
     applies: bool,
+    refuses: bool,
     reason_only: bool,
     strongest: bool,
 }
@@ -214,7 +225,7 @@ fn decides(block: &Block<'_>, rule: &Rule<'_>, seen: &mut Seen) -> Result<bool, 
     let deny = rule.rule.effect == Effect::Deny;
     let part = if rule.sees.is_vector() { block.vectors } else { block.texts };
     for (number, domain) in block.domains.iter().enumerate() {
-        let runners_too = number == 1;
+        let transparent = number == 2;
         let mut decides = false;
         let mut known = HashSet::new();
         find(
@@ -240,12 +251,15 @@ fn decides(block: &Block<'_>, rule: &Rule<'_>, seen: &mut Seen) -> Result<bool, 
                         let then = decide(Some(block.commands), without.and(more), phase);
                         // That a `deny` rule matches is an answer by itself.
                         let effect = now.0 != then.0;
-                        decides |= effect || (!deny && now.1 != then.1);
+                        let reason = !deny && now.1 != then.1;
+                        // A rule that only ever gives a path's reason never applies.
+                        seen.refuses |= reason && *hit == Hit::Refused;
+                        decides |= effect || (reason && *hit != Hit::Refused);
                         seen.reason_only |= now != then;
                     }
                 }
                 // What a runner would run counts where no rule applies to it.
-                decides |= runners_too && !deny && with.any() != without.any();
+                decides |= transparent && with.any() != without.any();
                 decides
             },
         )?;
@@ -293,7 +307,10 @@ fn fate(blocks: &[Block<'_>], index: usize, judge: &Judge<'_>) -> Result<Fate, T
             return Ok(Fate::Decides);
         }
     }
-    let Seen { applies, reason_only, strongest } = seen;
+    let Seen { applies, refuses, reason_only, strongest } = seen;
+    if applies && refuses {
+        return Ok(Fate::Decides);
+    }
     let Some(block) = blocks.first() else { return Ok(Fate::Decides) };
     let Some(rule) = block.rules.rules.get(index) else { return Ok(Fate::Decides) };
     if rule.rule.effect == Effect::Deny {
