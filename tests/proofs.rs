@@ -187,11 +187,17 @@ proptest! {
             d.labels.iter().map(|l| l.span).chain([d.primary.span])
         });
         let spoken = spoken.collect::<BTreeSet<_>>();
-        // A rule that says what `otherwise` says may still decide for a program that runs
-        // others, where no rule would let what it runs decide: that is not judged.
+        // Texts are searched in whole scripts too, and a rule that says what `otherwise`
+        // says may decide for a program that runs others: neither is a matter of vectors.
         let commands = policy.contexts[0].commands.as_ref();
         let open = commands.is_some_and(|c| c.otherwise.as_ref().is_some_and(|o| o.node != Effect::Deny));
-        let doubtful = commands.iter().filter(|_| open).flat_map(|c| &c.rules).map(|r| r.span).collect::<Vec<_>>();
+        let word = |r: &meroc::hir::CommandRule| {
+            let patterns = std::iter::once(&r.pattern).chain(&r.except);
+            patterns.into_iter().all(|p| p.kind == meroc::syntax::ast::PatternKind::Word)
+        };
+        let texts = commands.iter().flat_map(|c| &c.rules).any(|r| !word(r));
+        let doubtful = commands.iter().filter(|_| open || texts).flat_map(|c| &c.rules);
+        let doubtful = doubtful.map(|r| r.span).collect::<Vec<_>>();
         for span in statements(policy).into_iter().filter(|s| !spoken.contains(s) && !unproved && !doubtful.contains(s)) {
             let Some(less) = without(policy, span) else { continue };
             let found = compare(policy, &less, |a, b| a != b);

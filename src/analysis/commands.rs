@@ -25,10 +25,12 @@ use mero_runtime::{Effect, Permission, Phase, Reason, phases};
 
 mod alphabet;
 mod path_words;
+mod sees;
 
 use alphabet::permissions;
 pub use alphabet::{Alphabet, Class, Key, Unread};
 pub use path_words::Outcomes;
+pub use sees::Sees;
 
 /// Whether a rule applies to a vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -147,6 +149,8 @@ pub struct Rule<'p> {
     pub readonly: bool,
     /// Where it applies.
     pub hits: Dfa<Hit>,
+    /// What it looks at.
+    pub sees: Sees,
 }
 
 impl Rule<'_> {
@@ -188,7 +192,7 @@ impl<'p> Rules<'p> {
             } else {
                 grants.push(tally)
             }
-            rules.push(Rule { rule, readonly, hits });
+            rules.push(Rule { rule, readonly, hits, sees: alphabet.sees(rule)? });
         }
         let add = |a: &Tally, b: &Tally| a.and(*b);
         let mut tallies = product_tree(denials, &add, MAX_PRODUCT_STATES)?;

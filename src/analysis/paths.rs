@@ -31,7 +31,7 @@ use crate::limits::{MAX_PATTERN_STATES, MAX_PRODUCT_STATES};
 use mero_runtime::{Effect, Permission, Phase, Reason, phases};
 use std::sync::Arc;
 
-pub use list::{Cell, Entry, Kind, Mark};
+pub use list::{Cell, Entry, Kind, Mark, instead};
 pub use walk::{Reader, Virtual, Walker, find, visit};
 
 /// What all paths of one question are written over.

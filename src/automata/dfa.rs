@@ -115,6 +115,16 @@ impl<L: Label> Dfa<L> {
         &self.labels
     }
 
+    /// Whether any run of some bytes is as good as one of them, wherever it stands.
+    pub fn ignores_runs(&self, bytes: &[u8]) -> bool {
+        let small = minimize(self);
+        (0..small.states() as u32).all(|state| {
+            let mut ends = bytes.iter().map(|&b| small.step(state, b));
+            let Some(end) = ends.next() else { return true };
+            ends.all(|e| e == end) && bytes.iter().all(|&b| small.step(end, b) == end)
+        })
+    }
+
     /// Replaces labels, then minimises.
     pub fn map<M: Label>(&self, relabel: impl FnMut(&L) -> M) -> Dfa<M> {
         minimize(&Dfa {

@@ -3,14 +3,41 @@
 use super::fate::{Candidate, Fate, Fates, Thing, common, cover, usual_phase};
 use crate::analysis::BUDGET;
 use crate::analysis::commands::{
-    Alphabet, Class, Hit, Outcomes, Rule, Rules, Tally, Unread, decide, find,
+    Alphabet, Class, Hit, Outcomes, Rule, Rules, Sees, Tally, Unread, decide, find,
 };
-use crate::automata::{Dfa, TooLarge};
+use crate::automata::{Dfa, TooLarge, intersect};
 use crate::hir::{CommandRule, Commands, Context};
+use crate::limits::MAX_PRODUCT_STATES;
 use crate::request::{Ask, Judge};
-use crate::source::Span;
+use crate::source::{Span, Spanned};
+use crate::syntax::ast::PatternKind;
 use mero_runtime::{Effect, Phase};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// Rules of a context that are counted, and what those that are not may add.
+struct Part<'p> {
+    rules: Rules<'p>,
+    perhaps: BTreeSet<Tally>,
+}
+
+impl<'p> Part<'p> {
+    /// `some` are the rules of `all` that are counted.
+    fn new(
+        some: &'p Commands,
+        all: &Rules<'_>,
+        counted: impl Fn(&Rule<'_>) -> bool,
+        alphabet: &Alphabet,
+    ) -> Result<Part<'p>, Unread> {
+        let mut perhaps = BTreeSet::from([Tally::default()]);
+        for rule in all.rules.iter().filter(|r| !counted(r)) {
+            for hit in [Hit::Refused, Hit::Ask, Hit::Full] {
+                let more = perhaps.iter().map(|t| t.and(rule.tally(hit))).collect::<Vec<_>>();
+                perhaps.extend(more);
+            }
+        }
+        Ok(Part { rules: Rules::new(Some(some), alphabet, 0)?, perhaps })
+    }
+}
 
 /// All that is asked about one context's rules in one class of phases.
 struct Block<'p> {
@@ -18,9 +45,14 @@ struct Block<'p> {
     commands: &'p Commands,
     phases: Vec<Phase>,
     alphabet: &'p Alphabet,
-    rules: Rules<'p>,
-    /// Ordinary commands first: witnesses are to be read.
-    domains: [Dfa<bool>; 2],
+    rules: &'p Rules<'p>,
+    /// The rules that a vector decides.
+    vectors: &'p Part<'p>,
+    /// The rules that a text decides.
+    texts: &'p Part<'p>,
+    /// Ordinary commands first: witnesses are to be read. Then all, then those that may be
+    /// allowed where no rule applies.
+    domains: [Dfa<bool>; 3],
 }
 
 pub(super) fn collect(context: &Context, judge: &Judge<'_>, fates: &mut Fates) {
@@ -44,11 +76,13 @@ fn fates_of(
     let alphabet = Alphabet::new(all.iter().map(|(p, s)| (p, *s)))?;
     exceptions(commands, &alphabet, fates)?;
     // Rules with one language and one effect count once.
-    let mut seen: HashMap<(Effect, bool, Dfa<Hit>), Span> = HashMap::new();
+    let mut seen: HashMap<(Effect, bool, bool, Dfa<Hit>), Span> = HashMap::new();
     let mut single = commands.clone();
     single.rules.clear();
     for rule in &commands.rules {
-        let key = (rule.effect, rule.readonly, alphabet.hits(rule, 0)?);
+        // Whole scripts are searched for texts only.
+        let words = rule.pattern.kind == PatternKind::Word;
+        let key = (rule.effect, rule.readonly, words, alphabet.hits(rule, 0)?);
         match seen.get(&key) {
             // A rule of a profile that is used twice is one rule.
             Some(&of) if of == rule.span => {}
@@ -63,6 +97,16 @@ fn fates_of(
     let mut classes = context.phases.iter().map(|&p| Class::of(p)).collect::<Vec<_>>();
     classes.sort_unstable();
     classes.dedup();
+    let rules = Rules::new(Some(&single), &alphabet, 0)?;
+    let only = |counted: &dyn Fn(&Rule<'_>) -> bool| {
+        let kept = rules.rules.iter().filter(|r| counted(r)).map(|r| r.rule.clone());
+        Commands { rules: kept.collect(), ..single.clone() }
+    };
+    let is_vector = |r: &Rule<'_>| r.sees.is_vector();
+    let is_text = |r: &Rule<'_>| r.sees.is_text();
+    let (of_vectors, of_texts) = (only(&is_vector), only(&is_text));
+    let vectors = Part::new(&of_vectors, &rules, is_vector, &alphabet)?;
+    let texts = Part::new(&of_texts, &rules, is_text, &alphabet)?;
     let mut blocks = Vec::new();
     for class in classes {
         let letters = alphabet.possible(class, real);
@@ -72,8 +116,18 @@ fn fates_of(
             commands: &single,
             phases: context.phases.iter().copied().filter(of_class).collect(),
             alphabet: &alphabet,
-            rules: Rules::new(Some(&single), &alphabet, 0)?,
-            domains: [alphabet.domain(letters, true)?, alphabet.domain(letters, false)?],
+            rules: &rules,
+            vectors: &vectors,
+            texts: &texts,
+            domains: [
+                alphabet.domain(letters, true)?,
+                alphabet.domain(letters, false)?,
+                intersect(
+                    &alphabet.domain(letters, false)?,
+                    &alphabet.transparent(commands)?,
+                    MAX_PRODUCT_STATES,
+                )?,
+            ],
         });
     }
     for index in 0..single.rules.len() {
@@ -98,7 +152,9 @@ fn exceptions(commands: &Commands, alphabet: &Alphabet, fates: &mut Fates) -> Re
             let bare = CommandRule { except: others, ..rule.clone() };
             let left = alphabet.hits(&bare, 0)?.map(|&h| h != Hit::No);
             let carved = alphabet.language(except, &[])?;
-            let dead = common(&left, &carved)?.is_none();
+            // Words and very blanks cannot be compared on vectors.
+            let alone = CommandRule { except: vec![except.clone()], ..rule.clone() };
+            let dead = alphabet.sees(&alone)? != Sees::Mixed && common(&left, &carved)?.is_none();
             let fate = if dead { Fate::Dead } else { Fate::Decides };
             fates.add(except.span, Thing::Exception, fate);
         }
@@ -106,47 +162,105 @@ fn exceptions(commands: &Commands, alphabet: &Alphabet, fates: &mut Fates) -> Re
     Ok(())
 }
 
-fn fate(blocks: &[Block<'_>], index: usize, judge: &Judge<'_>) -> Result<Fate, TooLarge> {
-    let mut applies = false;
-    let mut reason_only = false;
-    let mut strongest = false;
-    for block in blocks {
-        let Some(rule) = block.rules.rules.get(index) else { return Ok(Fate::Decides) };
-        let deny = rule.rule.effect == Effect::Deny;
-        for (number, domain) in block.domains.iter().enumerate() {
-            let runners_too = number == 1;
-            let mut decides = false;
-            find(
-                &rule.hits,
-                |h| *h != Hit::No,
-                domain,
-                &[&block.rules],
-                BUDGET,
-                |hit, tallies| {
-                    let Some(&with) = tallies.first() else { return false };
-                    let own = rule.tally(*hit);
-                    let without = with.without(own);
-                    applies |= *hit != Hit::Refused;
-                    strongest |= *hit != Hit::Refused
-                        && with.deny == 0
-                        && (rule.rule.effect == Effect::Ask || with.ask == 0);
-                    for &phase in &block.phases {
-                        let now = decide(Some(block.commands), with, phase);
-                        let then = decide(Some(block.commands), without, phase);
+/// What a search has found out about a rule.
+#[derive(Default)]
+struct Seen {
+    applies: bool,
+    refuses: bool,
+    reason_only: bool,
+    strongest: bool,
+}
+
+/// Whether some decision would be another without a rule.
+fn decides(block: &Block<'_>, rule: &Rule<'_>, seen: &mut Seen) -> Result<bool, TooLarge> {
+    let deny = rule.rule.effect == Effect::Deny;
+    let part = if rule.sees.is_vector() { block.vectors } else { block.texts };
+    for (number, domain) in block.domains.iter().enumerate() {
+        let transparent = number == 2;
+        let mut decides = false;
+        let mut known = HashSet::new();
+        find(
+            &rule.hits,
+            |h| *h != Hit::No,
+            domain,
+            &[&part.rules],
+            BUDGET,
+            |hit, tallies| {
+                let Some(&with) = tallies.first() else { return false };
+                if !known.insert((*hit, with)) {
+                    return false;
+                }
+                let own = rule.tally(*hit);
+                let without = with.without(own);
+                seen.applies |= *hit != Hit::Refused;
+                seen.strongest |= *hit != Hit::Refused
+                    && with.deny == 0
+                    && (rule.rule.effect == Effect::Ask || with.ask == 0);
+                for &phase in &block.phases {
+                    for &more in &part.perhaps {
+                        let now = decide(Some(block.commands), with.and(more), phase);
+                        let then = decide(Some(block.commands), without.and(more), phase);
                         // That a `deny` rule matches is an answer by itself.
                         let effect = now.0 != then.0;
-                        decides |= effect || (!deny && now.1 != then.1);
-                        reason_only |= now != then;
+                        let reason = !deny && now.1 != then.1;
+                        // A rule that only ever gives a path's reason never applies.
+                        seen.refuses |= reason && *hit == Hit::Refused;
+                        decides |= effect || (reason && *hit != Hit::Refused);
+                        seen.reason_only |= now != then;
                     }
-                    // What a runner would run counts where no rule applies to it.
-                    decides |= runners_too && !deny && with.any() != without.any();
-                    decides
-                },
-            )?;
-            if decides {
-                return Ok(Fate::Decides);
-            }
+                }
+                // What a runner would run counts where no rule applies to it.
+                decides |= transparent && with.any() != without.any();
+                decides
+            },
+        )?;
+        if decides {
+            return Ok(true);
         }
+    }
+    Ok(false)
+}
+
+/// Whether some command may be allowed or asked for.
+fn grants(block: &Block<'_>) -> bool {
+    let some = |e: &Option<Spanned<Effect>>| e.as_ref().is_some_and(|e| e.node != Effect::Deny);
+    some(&block.commands.otherwise)
+        || some(&block.commands.opaque)
+        || block.phases.contains(&Phase::BypassPermissions)
+        || block.commands.rules.iter().any(|r| r.effect != Effect::Deny)
+}
+
+/// Whether a text that is denied may stand in a script, in a comment or across commands
+/// that are allowed, where no other text is denied.
+fn denies_scripts(block: &Block<'_>, rule: &Rule<'_>) -> Result<bool, TooLarge> {
+    let all = &block.domains[1];
+    let found = find(
+        &rule.hits,
+        |h| *h != Hit::No,
+        all,
+        &[&block.texts.rules],
+        BUDGET,
+        |_, t| t.iter().all(|t| t.deny < 2),
+    )?;
+    Ok(found.is_some())
+}
+
+fn fate(blocks: &[Block<'_>], index: usize, judge: &Judge<'_>) -> Result<Fate, TooLarge> {
+    let mut seen = Seen::default();
+    let mut text_denial = false;
+    for block in blocks {
+        let Some(rule) = block.rules.rules.get(index) else { return Ok(Fate::Decides) };
+        text_denial = rule.sees.is_text() && rule.rule.effect == Effect::Deny;
+        if rule.sees == Sees::Mixed
+            || (text_denial && grants(block) && denies_scripts(block, rule)?)
+            || decides(block, rule, &mut seen)?
+        {
+            return Ok(Fate::Decides);
+        }
+    }
+    let Seen { applies, refuses, reason_only, strongest } = seen;
+    if applies && refuses {
+        return Ok(Fate::Decides);
     }
     let Some(block) = blocks.first() else { return Ok(Fate::Decides) };
     let Some(rule) = block.rules.rules.get(index) else { return Ok(Fate::Decides) };
@@ -154,7 +268,11 @@ fn fate(blocks: &[Block<'_>], index: usize, judge: &Judge<'_>) -> Result<Fate, T
         return Ok(if reason_only {
             idle_denial(block, index, judge)
         } else {
-            Fate::Redundant { by: blamed(block, index, |r| r.rule.effect == Effect::Deny) }
+            Fate::Redundant {
+                by: blamed(block, index, |r| {
+                    r.rule.effect == Effect::Deny && (!text_denial || r.sees.is_text())
+                }),
+            }
         });
     }
     if !applies {
@@ -194,7 +312,7 @@ fn runner_allowed(block: &Block<'_>) -> bool {
         &runners,
         |&r| r,
         &block.domains[1],
-        &[&block.rules],
+        &[block.rules],
         BUDGET,
         |_, tallies| {
             tallies.iter().any(|t| {

@@ -2,11 +2,14 @@
 
 use super::fate::{Candidate, Fate, Fates, SINGLES, Thing, cover, usual_phase};
 use crate::analysis::BUDGET;
-use crate::analysis::paths::{Alphabet, Cell, Entry, Kind, Model, Reader, Verdict, find};
+use crate::analysis::paths::{
+    Alphabet, Cell, Entry, Kind, Mark, Model, Reader, Verdict, Walker, find, instead,
+};
 use crate::automata::absorb::shut_directories;
 use crate::automata::{Dfa, TooLarge};
-use crate::hir::{Context, Fields};
+use crate::hir::{Context, Fields, Setting};
 use crate::request::{Ask, Judge};
+use crate::source::Span;
 use mero_runtime::Effect;
 
 struct Paths<'p> {
@@ -23,6 +26,15 @@ pub(super) fn collect(context: &Context, judge: &Judge<'_>, fates: &mut Fates) {
 }
 
 fn of_context(context: &Context, judge: &Judge<'_>, fates: &mut Fates) -> Result<(), TooLarge> {
+    if context.mounts.is_empty() && context.unconfined.is_none() {
+        // Every path is outside.
+        for pattern in &context.hide {
+            let negated = pattern.node.starts_with('!');
+            let thing = if negated { Thing::Reinclude } else { Thing::Hide };
+            fates.add(pattern.span, thing, Fate::Dead);
+        }
+        return Ok(());
+    }
     let alphabet = Alphabet::new(&[context], [])?;
     let model = Model::new(context, &alphabet)?;
     let paths = Paths { context, alphabet, model };
@@ -36,7 +48,12 @@ fn of_context(context: &Context, judge: &Judge<'_>, fates: &mut Fates) -> Result
             Kind::Mount(mount) => {
                 if context.mounts.get(mount).is_some() {
                     let fate = paths.power(at, mount, entry).unwrap_or(Fate::Decides);
+                    // What is to be said of a mount without use is that.
+                    let idle = !matches!(fate, Fate::Decides);
                     fates.add(entry.span, Thing::Mount, fate);
+                    if idle {
+                        continue;
+                    }
                 }
                 paths.fields(at, entry, fates);
                 continue;
@@ -114,6 +131,10 @@ impl Paths<'_> {
         if effect || reason {
             return Ok(Fate::Decides);
         }
+        // Of two that are alike, the later one is spoken of.
+        if self.alike(at, entry).is_some_and(|(_, later)| later) {
+            return Ok(Fate::Decides);
+        }
         let whole = Reader::new(&self.model, at.space, None);
         let mine = |m: usize| whole.island_of(m) == Some(at.island);
         let scope = find(&[&whole], Some(&entry.applies), &self.alphabet, BUDGET, |v| {
@@ -123,8 +144,8 @@ impl Paths<'_> {
         if negated {
             return Ok(self.hidden_above(at, &example).unwrap_or(Fate::SaysNothing));
         }
-        let entries = self.model.spaces.get(at.space).map_or(&[][..], |s| s.entries(at.island));
-        let hides = entries
+        let hides = self
+            .entries(at)
             .iter()
             .enumerate()
             .filter(|(i, e)| *i != at.index && e.kind == Kind::Hide { negated: false })
@@ -152,7 +173,7 @@ impl Paths<'_> {
                 && entry.kind == (Kind::Hide { negated: false })
                 && directory.len() < path.len()
             {
-                let directory = String::from_utf8_lossy(directory).into_owned();
+                let directory = self.shown(at, directory);
                 return Some(Fate::Below { by: entry.span, directory });
             }
         }
@@ -161,28 +182,64 @@ impl Paths<'_> {
         hides.then(|| Fate::Unreachable { by: vec![entry.span], witness: None })
     }
 
+    fn entries(&self, at: At) -> &[Entry] {
+        self.model.spaces.get(at.space).map_or(&[], |s| s.entries(at.island))
+    }
+
+    /// Another entry of the list that says the same of the same paths, with nothing else
+    /// said between; and whether it comes later.
+    fn alike(&self, at: At, entry: &Entry) -> Option<(Span, bool)> {
+        let hides = |e: &Entry| matches!(e.kind, Kind::Hide { .. });
+        let entries = self.model.spaces.get(at.space)?.entries(at.island).iter().enumerate();
+        let same = |e: &Entry| {
+            hides(e) == hides(entry)
+                && !matches!(e.kind, Kind::Mount(_))
+                && e.cell == entry.cell
+                && e.span != entry.span
+                && e.applies == entry.applies
+        };
+        let mut alike = entries.filter(|(_, e)| same(e));
+        alike.next_back().map(|(i, e)| (e.span, i > at.index))
+    }
+
+    /// A directory as requests name it.
+    fn shown(&self, at: At, directory: &[u8]) -> String {
+        let whole = Reader::new(&self.model, at.space, None);
+        let mut mount = whole.start();
+        for &byte in directory {
+            mount = whole.step(&mount, byte);
+        }
+        let path = match whole.verdict(&mount).mount.filter(|&m| m < self.context.mounts.len()) {
+            Some(mount) => self.model.virtual_path(directory, mount),
+            None => directory.to_vec(),
+        };
+        format!("{}/", String::from_utf8_lossy(&path).trim_end_matches('/'))
+    }
+
     fn block(&self, at: At, entry: &Entry, judge: &Judge<'_>) -> Result<Fate, TooLarge> {
         let (effect, reason) = self.compare(at, &entry.applies, None)?;
         if effect || reason {
             return Ok(Fate::Decides);
         }
+        match self.alike(at, entry) {
+            Some((_, true)) => return Ok(Fate::Decides),
+            Some((of, false)) => return Ok(Fate::Duplicate { of }),
+            None => {}
+        }
         // Would anything else that it might say be heard?
-        let opposite = |m: crate::analysis::paths::Mark| crate::analysis::paths::Mark {
-            value: if m.rank == 0 { 0 } else { !m.value & 15 },
-            ..m
-        };
+        let opposite = |m: Mark| Mark { value: if m.rank == 0 { 0 } else { !m.value & 15 }, ..m };
         let cell = Cell {
             hide: entry.cell.hide,
             allow: opposite(entry.cell.allow),
             ask: opposite(entry.cell.ask),
             deny: opposite(entry.cell.deny),
         };
-        let instead = entry.applies.map(|&a| if a { cell } else { Cell::default() });
+        let entries = self.entries(at);
+        let instead = instead(entries, at.index, cell)?;
         let (effect, reason) = self.compare(at, &entry.applies, Some(&instead))?;
         if effect || reason {
             return Ok(Fate::SaysNothing);
         }
-        let entries = self.model.spaces.get(at.space).map_or(&[][..], |s| s.entries(at.island));
         let others = entries
             .iter()
             .enumerate()
@@ -271,10 +328,12 @@ impl Paths<'_> {
                 "ask" => cell.ask.rank = 0,
                 _ => cell.deny.rank = 0,
             }
-            let instead = entry.applies.map(|&a| if a { cell } else { Cell::default() });
-            let fate = match self.compare(at, &entry.applies, Some(&instead)) {
+            let entries = self.entries(at);
+            let found = instead(entries, at.index, cell)
+                .and_then(|instead| self.compare(at, &entry.applies, Some(&instead)));
+            let fate = match found {
                 Ok((false, false)) => Fate::SaysNothing,
-                Ok((false, true)) if name == "deny" => Fate::DeniesNothing { witness: None },
+                Ok((false, true)) if name == "deny" => denies_nothing(setting),
                 Ok(_) | Err(_) => Fate::Decides,
             };
             fates.add(setting.span, Thing::Field(name), fate);
@@ -294,9 +353,7 @@ impl Paths<'_> {
     /// The context's own fields hold for path-free checks too.
     fn own_fields(&self, fates: &mut Fates) {
         let own = |fields: Fields| {
-            let set = |s: Option<crate::hir::Setting>| {
-                s.map_or(mero_runtime::Permission::empty(), |s| s.set)
-            };
+            let set = |s: Option<Setting>| s.map_or(mero_runtime::Permission::empty(), |s| s.set);
             Verdict {
                 mount: Some(0),
                 allow: set(fields.allow),
@@ -319,7 +376,7 @@ impl Paths<'_> {
             );
             let mut fate = match free {
                 (true, _) => Fate::Decides,
-                (false, true) if name == "deny" => Fate::DeniesNothing { witness: None },
+                (false, true) if name == "deny" => denies_nothing(setting),
                 (false, true) => Fate::Decides,
                 (false, false) => Fate::SaysNothing,
             };
@@ -328,9 +385,7 @@ impl Paths<'_> {
             if !matches!(fate, Fate::Decides) {
                 match self.elsewhere(&changed) {
                     Ok((false, false)) => {}
-                    Ok((false, true)) if name == "deny" => {
-                        fate = Fate::DeniesNothing { witness: None };
-                    }
+                    Ok((false, true)) if name == "deny" => fate = denies_nothing(setting),
                     Ok(_) | Err(_) => fate = Fate::Decides,
                 }
             }
@@ -355,6 +410,11 @@ impl Paths<'_> {
         }
         Ok((effects, reasons))
     }
+}
+
+/// A `deny` without which the answers are denials too; `none` denies nothing anyway.
+fn denies_nothing(setting: Setting) -> Fate {
+    if setting.set.is_empty() { Fate::SaysNothing } else { Fate::DeniesNothing { witness: None } }
 }
 
 /// What kind of thing a string of a space is.

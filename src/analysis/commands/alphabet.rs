@@ -13,7 +13,7 @@ use crate::automata::{
     ByteSet, Classes, Dfa, PatternError, Re, TooLarge, determinize, difference, product, regex,
     text, vectors,
 };
-use crate::hir::CommandRule;
+use crate::hir::{CommandRule, Commands};
 use crate::limits::{MAX_PATTERN_STATES, MAX_PRODUCT_STATES};
 use crate::syntax::ast::{Pattern, PatternKind};
 use mero_runtime::{Effect, Permission, Phase};
@@ -331,11 +331,34 @@ impl Alphabet {
     /// [`Unread`].
     pub fn runners(&self) -> Result<Dfa<bool>, Unread> {
         let names = mero_runtime::runners().join("|");
+        self.programs(&format!("{names}|ld-linux*|ld-musl*"), true)
+    }
+
+    /// Commands that no rule need name to be allowed: wrappers and shells, for what they
+    /// run counts, and builtins that set variables.
+    ///
+    /// # Errors
+    /// [`Unread`].
+    pub fn transparent(&self, block: &Commands) -> Result<Dfa<bool>, Unread> {
+        let mut names = vec!["export", "declare", "typeset", "local", "readonly", "eval"];
+        names.extend(["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "fish"]);
+        match &block.wrappers {
+            Some(list) => {
+                // Others are no runners, and nothing is known of them.
+                let known = list.iter().map(|w| w.node.as_str());
+                names.extend(known.filter(|w| mero_runtime::runners().contains(w)));
+            }
+            None => names.extend(crate::library::DEFAULT_WRAPPERS),
+        }
+        self.programs(&names.join("|"), false)
+    }
+
+    fn programs(&self, names: &str, anywhere: bool) -> Result<Dfa<bool>, Unread> {
         let pattern = Pattern {
             kind: PatternKind::Word,
-            text: format!("({names}|ld-linux*|ld-musl*) ..."),
+            text: format!("({names}) ..."),
             span: crate::source::Span::new(crate::source::FileId(0), 0, 0),
         };
-        self.matches(&pattern, true, 0, REFUSED)
+        self.matches(&pattern, anywhere, 0, REFUSED)
     }
 }

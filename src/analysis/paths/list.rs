@@ -8,7 +8,7 @@
 
 use super::Alphabet;
 use crate::automata::glob::{self, Shape};
-use crate::automata::{Dfa, Re, TooLarge, determinize, product_tree};
+use crate::automata::{Dfa, Re, TooLarge, determinize, difference, product, product_tree};
 use crate::hir::{Context, Fields, Host, Setting};
 use crate::limits::{MAX_PATTERN_STATES, MAX_PRODUCT_STATES};
 use crate::source::{Span, Spanned};
@@ -91,6 +91,43 @@ pub struct Entry {
     shape: (u8, Shape),
 }
 
+/// What stands in for an entry that sets `cell` instead. Entries with one value share a
+/// rank, so the new values get the next one, and not where a later entry sets the field.
+///
+/// # Errors
+/// [`TooLarge`].
+pub fn instead(entries: &[Entry], index: usize, cell: Cell) -> Result<Dfa<Cell>, TooLarge> {
+    let entry = &entries[index];
+    let mut all = entry.applies.map(|&a| if a { entry.cell } else { Cell::default() });
+    let fields: [fn(&mut Cell) -> &mut Mark; 4] =
+        [|c| &mut c.hide, |c| &mut c.allow, |c| &mut c.ask, |c| &mut c.deny];
+    for field in fields {
+        let of = |mut c: Cell| *field(&mut c);
+        let (old, mut new) = (of(entry.cell), of(cell));
+        if old == new {
+            continue;
+        }
+        let mut here = entry.applies.clone();
+        if new.rank > 0 {
+            new.rank = new.rank.saturating_add(1);
+            for later in &entries[index + 1..] {
+                if of(later.cell).rank == old.rank {
+                    here = difference(&here, &later.applies, MAX_PRODUCT_STATES)?;
+                }
+            }
+        }
+        let set = |c: &Cell, &h: &bool| {
+            let mut c = *c;
+            if h {
+                *field(&mut c) = new;
+            }
+            c
+        };
+        all = product(&all, &here, set, MAX_PRODUCT_STATES)?;
+    }
+    Ok(all)
+}
+
 /// One list, and the products of its entries.
 #[derive(Debug)]
 pub(super) struct Island {
@@ -164,20 +201,17 @@ pub(super) fn islands(context: &Context) -> Vec<usize> {
 struct List<'a> {
     alphabet: &'a Alphabet,
     entries: Vec<Entry>,
-    /// Whether the last pattern of the hide lists hid.
-    last: Option<u8>,
+    last: [Option<u8>; 4],
     ranks: [u16; 4],
 }
 
 impl List<'_> {
-    /// A new rank: for hiding wherever the value changes, so that patterns fold; for
-    /// fields always, so that one entry can be asked what it would be with another value.
+    /// A new rank wherever the value of a field changes; odd ones are left free, for what
+    /// stands in for an entry.
     fn mark(&mut self, field: usize, value: u8) -> Mark {
-        if field > 0 || self.last != Some(value) {
-            self.ranks[field] = self.ranks[field].saturating_add(1);
-        }
-        if field == 0 {
-            self.last = Some(value);
+        if self.last[field] != Some(value) {
+            self.last[field] = Some(value);
+            self.ranks[field] = self.ranks[field].saturating_add(2);
         }
         Mark { rank: self.ranks[field], value }
     }
@@ -264,7 +298,7 @@ impl Island {
         owners.extend(members.iter().copied().filter(|&m| m != root));
         owners.sort_unstable();
         owners.dedup();
-        let mut list = List { alphabet, entries: Vec::new(), last: None, ranks: [0; 4] };
+        let mut list = List { alphabet, entries: Vec::new(), last: [None; 4], ranks: [0; 4] };
         let initial = list.fields(None, context.fields);
         list.hide(&context.hide, &context.mounts[top].host.segments)?;
         for index in owners {
@@ -275,7 +309,7 @@ impl Island {
     }
 
     pub(super) fn unconfined(context: &Context, alphabet: &Alphabet) -> Result<Island, TooLarge> {
-        let mut list = List { alphabet, entries: Vec::new(), last: None, ranks: [0; 4] };
+        let mut list = List { alphabet, entries: Vec::new(), last: [None; 4], ranks: [0; 4] };
         let initial = list.fields(None, context.fields);
         list.hide(&context.hide, &[])?;
         Island::of(list.entries, initial)
