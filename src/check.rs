@@ -21,6 +21,7 @@ mod tests;
 mod tool_fates;
 
 use crate::diag::Diagnostic;
+use crate::diag::registry as codes;
 use crate::hir::Policy;
 use crate::request::Judge;
 use crate::table;
@@ -56,12 +57,13 @@ pub fn run(policy: &Policy) -> Result<Vec<Diagnostic>, Box<Diagnostic>> {
     for check in RULES {
         out.extend(check(&view));
     }
-    // What is spoken of already needs no second word.
-    let spoken = |d: &Diagnostic| {
+    // What contradicts another rule, or asks in vain, needs no second word.
+    let first = [codes::CONTRADICTION.id, codes::ASK_WITHOUT_ALLOW.id];
+    let spoken = out.iter().filter(|d| first.contains(&d.code.id)).flat_map(|d| {
         let labels = d.labels.iter().map(|l| l.span);
         labels.chain([d.primary.span]).collect::<Vec<_>>()
-    };
-    let spoken = out.iter().flat_map(spoken).collect();
+    });
+    let spoken = spoken.collect();
     out.extend(idle::check(&view, &spoken));
     out.extend(idle::unproved(&view));
     Ok(out)
