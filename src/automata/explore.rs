@@ -15,8 +15,8 @@ use super::TooLarge;
 use super::alphabet::typed_rank;
 use super::dfa::{Dfa, Label};
 use super::minimize::Columns;
-use std::collections::HashSet;
-use std::hash::Hash;
+use super::product::PairHasher;
+use std::hash::{BuildHasher, BuildHasherDefault, Hash};
 
 /// Something that reads bytes.
 pub trait Machine {
@@ -137,8 +137,9 @@ pub fn explore<M: Machine>(
 ) -> Result<bool, TooLarge> {
     let Some(start) = machine.start() else { return Ok(false) };
     let mut nodes: Vec<(u32, u8)> = vec![(0, 0)];
-    let mut states: Vec<M::State> = vec![start.clone()];
-    let mut seen: HashSet<M::State> = HashSet::from([start]);
+    let mut states: Vec<M::State> = Vec::new();
+    let mut seen = Numbers::default();
+    let _ = seen.insert(start, &mut states);
     let mut done = 0;
     while done < states.len() {
         if visit(&Found { state: &states[done], nodes: &nodes, at: done }) {
@@ -146,17 +147,51 @@ pub fn explore<M: Machine>(
         }
         for &byte in letters {
             let Some(next) = machine.step(&states[done], byte) else { continue };
-            if seen.contains(&next) {
-                continue;
-            }
             if states.len() >= budget {
                 return Err(TooLarge::States(budget));
             }
-            seen.insert(next.clone());
-            states.push(next);
-            nodes.push((done as u32, byte));
+            if seen.insert(next, &mut states) {
+                nodes.push((done as u32, byte));
+            }
         }
         done += 1;
     }
     Ok(false)
+}
+
+/// Which states are known: a table of their numbers, open addressing. The states
+/// themselves stay in one list, in the order in which they were found.
+#[derive(Default)]
+struct Numbers {
+    /// Number and one; a power of two of them, at most half taken.
+    slots: Vec<u32>,
+    hasher: BuildHasherDefault<PairHasher>,
+}
+
+impl Numbers {
+    /// Adds a state; gives whether it is new.
+    fn insert<S: Eq + Hash>(&mut self, state: S, states: &mut Vec<S>) -> bool {
+        if self.slots.len() < 2 * (states.len() + 1) {
+            let size = (self.slots.len() * 2).max(64);
+            self.slots = vec![0; size];
+            for (number, known) in states.iter().enumerate() {
+                let mut at = self.hasher.hash_one(known) as usize & (size - 1);
+                while self.slots[at] != 0 {
+                    at = (at + 1) & (size - 1);
+                }
+                self.slots[at] = number as u32 + 1;
+            }
+        }
+        let mask = self.slots.len() - 1;
+        let mut at = self.hasher.hash_one(&state) as usize & mask;
+        while self.slots[at] != 0 {
+            if states[self.slots[at] as usize - 1] == state {
+                return false;
+            }
+            at = (at + 1) & mask;
+        }
+        states.push(state);
+        self.slots[at] = states.len() as u32;
+        true
+    }
 }

@@ -1,6 +1,6 @@
 //! The fates of hide patterns, `on` blocks, mounts, and the fields of all of them.
 
-use super::fate::{Candidate, Fate, Fates, SINGLES, Thing, cover, usual_phase};
+use super::fate::{Candidate, Fate, Fates, SINGLES, Thing, common, cover, usual_phase};
 use crate::analysis::BUDGET;
 use crate::analysis::paths::{
     Alphabet, Cell, Entry, Kind, Mark, Model, Reader, Verdict, Walker, find, instead,
@@ -108,6 +108,13 @@ impl Paths<'_> {
     ) -> Result<(bool, bool), TooLarge> {
         let whole = Reader::new(&self.model, at.space, None);
         let changed = Reader::replacing(&self.model, at.space, at.island, at.index, instead);
+        // Most statements matter for what they match first of all.
+        if let Some(string) = common(question, self.alphabet.proper())? {
+            let (a, b) = (whole.at_end(&string), changed.at_end(&string));
+            if differ(self.context, &a, &b, true) {
+                return Ok((true, true));
+            }
+        }
         let mut reason = false;
         let effect =
             find(&[&whole, &changed], Some(question), &self.alphabet, BUDGET, |v| match v {

@@ -13,6 +13,7 @@ use crate::automata::{Dfa, Re, TooLarge, determinize, product_tree};
 use crate::hir::Anchor;
 use crate::limits::{MAX_PATTERN_STATES, MAX_PRODUCT_STATES};
 use mero_runtime::{Effect, Permission, Phase};
+use std::cell::OnceCell;
 use std::hash::Hash;
 
 /// Something that says what holds after each byte.
@@ -25,6 +26,11 @@ pub trait Walker {
     fn step(&self, state: &Self::State, byte: u8) -> Self::State;
     /// What holds here.
     fn verdict(&self, state: &Self::State) -> Verdict;
+    /// What holds behind a string.
+    fn at_end(&self, string: &[u8]) -> Verdict {
+        let end = string.iter().fold(self.start(), |state, &byte| self.step(&state, byte));
+        self.verdict(&end)
+    }
     /// Adds what it tells apart.
     fn letters(&self, letters: &mut Letters);
 }
@@ -45,10 +51,11 @@ pub struct Reader<'m> {
     space: &'m Space,
     /// Of each island.
     lists: Vec<Vec<&'m Dfa<Cell>>>,
-    /// Of each mount, what holds at its directory as the end of a path.
-    at_mount: Vec<Option<Verdict>>,
-    /// Of each mount, where to go on below its directory.
-    inside: Vec<Option<Position>>,
+    /// Of each mount, what holds at its directory as the end of a path, and where to go
+    /// on below it: worked out when it is asked for.
+    at_mount: Vec<OnceCell<Option<(Verdict, Position)>>>,
+    /// Directories of mounts.
+    directories: Vec<String>,
 }
 
 impl<'m> Reader<'m> {
@@ -80,28 +87,31 @@ impl<'m> Reader<'m> {
     }
 
     fn of(model: &Model<'_>, space: &'m Space, lists: Vec<Vec<&'m Dfa<Cell>>>) -> Reader<'m> {
-        let mut reader = Reader {
+        let mounts = &model.context.mounts;
+        Reader {
             space,
             lists,
-            at_mount: vec![None; space.island_of.len()],
-            inside: vec![None; space.island_of.len()],
-        };
-        let mounts = &model.context.mounts;
-        for (m, mount) in mounts.iter().enumerate() {
-            let Some(island) = space.island_of[m] else { continue };
-            let directory = mount.host.segments.join("/");
-            let cover = space.cover.advance(space.cover.start(), directory.as_bytes());
-            let file = reader.enter(island, cover, directory.as_bytes());
-            reader.at_mount[m] = Some(reader.plain(&file, m));
-            if directory.is_empty() {
-                reader.inside[m] = Some(file);
-            } else {
-                let cover = space.cover.step(cover, b'/');
-                let below = format!("{directory}/");
-                reader.inside[m] = Some(reader.enter(island, cover, below.as_bytes()));
-            }
+            at_mount: vec![OnceCell::new(); space.island_of.len()],
+            directories: mounts.iter().map(|m| m.host.segments.join("/")).collect(),
         }
-        reader
+    }
+
+    /// What holds at a mount's directory as the end of a path, and where to go on below.
+    fn mount(&self, mount: usize) -> Option<&(Verdict, Position)> {
+        let work = || {
+            let island = self.space.island_of.get(mount).copied().flatten()?;
+            let directory = self.directories.get(mount)?;
+            let cover = self.space.cover.advance(self.space.cover.start(), directory.as_bytes());
+            let file = self.enter(island, cover, directory.as_bytes());
+            let verdict = self.plain(&file, mount);
+            if directory.is_empty() {
+                return Some((verdict, file));
+            }
+            let cover = self.space.cover.step(cover, b'/');
+            let below = format!("{directory}/");
+            Some((verdict, self.enter(island, cover, below.as_bytes())))
+        };
+        self.at_mount.get(mount)?.get_or_init(work).as_ref()
     }
 
     /// The position of an island's automata behind a string.
@@ -159,7 +169,7 @@ impl<'m> Reader<'m> {
     /// Where to go on below a mount's directory.
     #[must_use]
     pub fn inside(&self, mount: usize) -> Option<&Position> {
-        self.inside.get(mount)?.as_ref()
+        self.mount(mount).map(|(_, position)| position)
     }
 
     /// Whether some mount covers a position, or one may lie below it.
@@ -169,7 +179,7 @@ impl<'m> Reader<'m> {
 
     /// What holds at a mount's directory.
     fn at(&self, mount: usize) -> Verdict {
-        let file = self.at_mount.get(mount).copied().flatten().unwrap_or(Verdict::OUTSIDE);
+        let file = self.mount(mount).map_or(Verdict::OUTSIDE, |(verdict, _)| *verdict);
         let cover = self.inside(mount).map_or(0, |p| p.cover);
         self.with_below(file, self.space.cover.label(cover).below)
     }
@@ -249,7 +259,7 @@ impl Walker for Reader<'_> {
         let own = if self.space.island_of[mount] == state.island.map(|(i, _)| i) {
             self.plain(state, mount)
         } else {
-            self.at_mount[mount].unwrap_or(Verdict::OUTSIDE)
+            self.mount(mount).map_or(Verdict::OUTSIDE, |(verdict, _)| *verdict)
         };
         self.with_below(own, cover.below)
     }
