@@ -151,9 +151,24 @@ pub struct Rule<'p> {
     pub hits: Dfa<Hit>,
     /// What it looks at.
     pub sees: Sees,
+    /// The state of `hits` from which it never applies.
+    sink: Option<u32>,
 }
 
 impl Rule<'_> {
+    /// Whether it applies to the vector of a string.
+    #[must_use]
+    pub fn hit(&self, string: &[u8]) -> Hit {
+        let mut state = self.hits.start();
+        for &byte in string {
+            if Some(state) == self.sink {
+                return Hit::No;
+            }
+            state = self.hits.step(state, byte);
+        }
+        *self.hits.label(state)
+    }
+
     /// What it adds to the tally of a vector with this label.
     #[must_use]
     pub fn tally(&self, hit: Hit) -> Tally {
@@ -192,7 +207,8 @@ impl<'p> Rules<'p> {
             } else {
                 grants.push(tally)
             }
-            rules.push(Rule { rule, readonly, hits, sees: alphabet.sees(rule)? });
+            let sink = hits.sink(&Hit::No);
+            rules.push(Rule { rule, readonly, hits, sees: alphabet.sees(rule)?, sink });
         }
         let add = |a: &Tally, b: &Tally| a.and(*b);
         let mut tallies = product_tree(denials, &add, MAX_PRODUCT_STATES)?;

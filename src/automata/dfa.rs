@@ -125,6 +125,12 @@ impl<L: Label> Dfa<L> {
         })
     }
 
+    /// The state with a label that is never left, if there is one.
+    pub fn sink(&self, label: &L) -> Option<u32> {
+        let never_left = |&s: &u32| self.row(s).iter().all(|&to| to == s);
+        (0..self.states() as u32).filter(|&s| self.label(s) == label).find(never_left)
+    }
+
     /// Replaces labels, then minimises.
     pub fn map<M: Label>(&self, relabel: impl FnMut(&L) -> M) -> Dfa<M> {
         minimize(&Dfa {

@@ -1,6 +1,6 @@
 //! The fates of command rules and their exceptions.
 
-use super::fate::{Candidate, Fate, Fates, Thing, common, cover, usual_phase};
+use super::fate::{Fate, Fates, Thing, common, cover, places, usual_phase};
 use crate::analysis::BUDGET;
 use crate::analysis::commands::{
     Alphabet, Class, Hit, Outcomes, Rule, Rules, Sees, Tally, Unread, decide, find,
@@ -329,36 +329,17 @@ fn runner_allowed(block: &Block<'_>) -> bool {
 /// The rules among `of` that together match what a rule matches.
 fn blamed(block: &Block<'_>, index: usize, of: impl Fn(&Rule<'_>) -> bool) -> Vec<Span> {
     let Some(rule) = block.rules.rules.get(index) else { return Vec::new() };
-    let matches = |r: &Rule<'_>| r.hits.map(|&h| matches!(h, Hit::Ask | Hit::Full));
-    let question = rule.hits.map(|&h| matches!(h, Hit::Ask | Hit::Full));
-    let others = block
-        .rules
-        .rules
-        .iter()
-        .enumerate()
-        .filter(|(i, r)| *i != index && of(r))
-        .map(|(_, r)| r)
-        .filter(|r| meets(&r.hits, &question))
-        .map(|r| (r, matches(r)))
-        .collect::<Vec<_>>();
-    let candidates = others
-        .iter()
-        .map(|(r, matches)| Candidate {
-            span: r.rule.span,
-            matches,
-            preferred: r.rule.effect != rule.rule.effect,
-        })
-        .collect::<Vec<_>>();
-    cover(&question, &block.domains[1], &candidates)
-}
-
-fn meets(hits: &Dfa<Hit>, question: &Dfa<bool>) -> bool {
-    crate::automata::witness::shortest_over_pair(
-        hits,
-        question,
-        |h, &q| q && *h > Hit::Refused,
-        BUDGET,
-    ) != Ok(None)
+    let language = |r: &Rule<'_>| r.hits.map(|&h| matches!(h, Hit::Ask | Hit::Full));
+    let others = block.rules.rules.iter().enumerate().filter(|(i, r)| *i != index && of(r));
+    let picked = cover(
+        &language(rule),
+        &block.domains[1],
+        &others.map(|(_, r)| r).collect::<Vec<_>>(),
+        |r, string| r.hit(string) > Hit::Refused,
+        language,
+        |r| r.rule.effect != rule.rule.effect,
+    );
+    places(picked.into_iter().map(|r| r.rule.span))
 }
 
 /// A command that a rule matches.

@@ -94,50 +94,45 @@ impl Fates {
     }
 }
 
-/// A set of strings and what covers it.
-pub(super) struct Candidate<'a> {
-    pub(super) span: Span,
-    pub(super) matches: &'a Dfa<bool>,
-    /// Preferred where it covers as much as others.
-    pub(super) preferred: bool,
-}
-
 /// Most rules that are named as covering another.
 const MOST_BLAMED: usize = 8;
 
+/// Candidates that are compared with all that is left, before the first is taken.
+const MOST_COMPARED: usize = 8;
+
 /// A small set of candidates that together match all strings of `question` that `domain`
-/// accepts, one that is preferred among them if any matches some; cut at
-/// [`MOST_BLAMED`].
-pub(super) fn cover(
+/// accepts, those that are `preferred` first; cut at [`MOST_BLAMED`].
+pub(super) fn cover<T: Copy>(
     question: &Dfa<bool>,
     domain: &Dfa<bool>,
-    candidates: &[Candidate<'_>],
-) -> Vec<Span> {
-    let mut picked: Vec<&Candidate<'_>> = Vec::new();
+    candidates: &[T],
+    matches: impl Fn(T, &[u8]) -> bool,
+    language: impl Fn(T) -> Dfa<bool>,
+    preferred: impl Fn(T) -> bool,
+) -> Vec<T> {
+    let mut picked: Vec<T> = Vec::new();
     let mut left = question.clone();
     while picked.len() < MOST_BLAMED {
         let Ok(Some(string)) = common(&left, domain) else { break };
         let mut matching =
-            candidates.iter().filter(|c| *c.matches.run(&string)).collect::<Vec<_>>();
-        matching.sort_by_key(|c| !c.preferred);
-        let whole = matching.iter().copied().take(64).find(|c| subset(&left, c.matches));
-        let Some(next) = whole.or(matching.first().copied()) else { break };
-        let Ok(rest) = difference(&left, next.matches, MAX_PRODUCT_STATES) else { break };
-        left = rest;
+            candidates.iter().copied().filter(|&c| matches(c, &string)).collect::<Vec<_>>();
+        matching.sort_by_key(|&c| !preferred(c));
+        matching.truncate(MOST_COMPARED);
+        let languages = matching.iter().map(|&c| language(c)).collect::<Vec<_>>();
+        let whole = languages.iter().position(|l| subset(&left, l)).unwrap_or(0);
+        let (Some(&next), Some(covered)) = (matching.get(whole), languages.get(whole)) else {
+            break;
+        };
         picked.push(next);
+        let Ok(rest) = difference(&left, covered, MAX_PRODUCT_STATES) else { break };
+        left = rest;
     }
-    if !picked.iter().any(|c| c.preferred)
-        && let Some(other) = candidates.iter().find(|c| {
-            c.preferred
-                && crate::automata::meets(c.matches, question, MAX_PRODUCT_STATES) == Ok(true)
-        })
-    {
-        picked.push(other);
-    }
-    let mut spans = picked.iter().map(|c| c.span).collect::<Vec<_>>();
-    spans.sort_unstable();
-    spans.dedup();
-    spans
+    picked
+}
+
+/// Places in order, each once.
+pub(super) fn places(spans: impl IntoIterator<Item = Span>) -> Vec<Span> {
+    spans.into_iter().collect::<std::collections::BTreeSet<_>>().into_iter().collect()
 }
 
 fn subset(a: &Dfa<bool>, b: &Dfa<bool>) -> bool {

@@ -1,6 +1,6 @@
 //! The fates of hide patterns, `on` blocks, mounts, and the fields of all of them.
 
-use super::fate::{Candidate, Fate, Fates, SINGLES, Thing, common, cover, usual_phase};
+use super::fate::{Fate, Fates, SINGLES, Thing, common, cover, places, usual_phase};
 use crate::analysis::BUDGET;
 use crate::analysis::paths::{
     Alphabet, Cell, Entry, Kind, Mark, Model, Reader, Verdict, Walker, find, instead,
@@ -151,19 +151,28 @@ impl Paths<'_> {
         if negated {
             return Ok(self.hidden_above(at, &example).unwrap_or(Fate::SaysNothing));
         }
-        let hides = self
-            .entries(at)
-            .iter()
-            .enumerate()
-            .filter(|(i, e)| *i != at.index && e.kind == Kind::Hide { negated: false })
-            .map(|(_, e)| (e.span, Self::reach(e)))
-            .collect::<Vec<_>>();
-        let candidates = hides
-            .iter()
-            .map(|(span, matches)| Candidate { span: *span, matches, preferred: false })
-            .collect::<Vec<_>>();
-        let by = cover(&entry.applies, self.alphabet.proper(), &candidates);
+        let hides = |i: usize, e: &Entry| i != at.index && e.kind == Kind::Hide { negated: false };
+        let by = self.covering(at, entry, hides);
         Ok(Fate::Redundant { by })
+    }
+
+    /// The entries among `of` that together match what an entry matches.
+    fn covering(&self, at: At, entry: &Entry, of: impl Fn(usize, &Entry) -> bool) -> Vec<Span> {
+        let others = self.entries(at).iter().enumerate().filter(|(i, e)| of(*i, e));
+        let reaches = |e: &Entry, string: &[u8]| {
+            let above = string.iter().enumerate().filter(|(_, b)| **b == b'/');
+            let mut above = above.filter_map(|(end, _)| string.get(..=end));
+            *e.applies.run(string) || above.any(|directory| *e.applies.run(directory))
+        };
+        let picked = cover(
+            &entry.applies,
+            self.alphabet.proper(),
+            &others.map(|(_, e)| e).collect::<Vec<_>>(),
+            reaches,
+            Self::reach,
+            |e| matches!(e.kind, Kind::Hide { .. }),
+        );
+        places(picked.into_iter().map(|e| e.span))
     }
 
     /// The hidden directory above a path that a `!` pattern would show, or the later
@@ -247,24 +256,10 @@ impl Paths<'_> {
         if effect || reason {
             return Ok(Fate::SaysNothing);
         }
-        let others = entries
-            .iter()
-            .enumerate()
-            .filter(|(i, e)| {
-                let later = *i > at.index && !matches!(e.kind, Kind::Hide { .. });
-                later || e.kind == Kind::Hide { negated: false }
-            })
-            .map(|(_, e)| (e, Self::reach(e)))
-            .collect::<Vec<_>>();
-        let candidates = others
-            .iter()
-            .map(|(e, matches)| Candidate {
-                span: e.span,
-                matches,
-                preferred: matches!(e.kind, Kind::Hide { .. }),
-            })
-            .collect::<Vec<_>>();
-        let by = cover(&entry.applies, self.alphabet.proper(), &candidates);
+        let by = self.covering(at, entry, |i, e| {
+            let later = i > at.index && !matches!(e.kind, Kind::Hide { .. });
+            later || e.kind == Kind::Hide { negated: false }
+        });
         let witness = self.example(at, entry, judge);
         Ok(Fate::Unreachable { by, witness })
     }

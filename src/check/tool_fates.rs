@@ -1,6 +1,6 @@
 //! The fates of tool rules.
 
-use super::fate::{Candidate, Fate, Fates, Thing, cover, usual_phase};
+use super::fate::{Fate, Fates, Thing, cover, places, usual_phase};
 use crate::analysis::BUDGET;
 use crate::analysis::tools::{Alphabet, Names, find, tally};
 use crate::automata::{Dfa, TooLarge};
@@ -76,16 +76,17 @@ fn of_context(
         })?;
         let others = names.rules.iter().zip(&rules).enumerate().filter(|(i, _)| *i != index);
         let blamed = |weaker_too: bool| {
-            let candidates = others
-                .clone()
-                .filter(|(_, (_, r))| weaker_too || r.effect < rule.effect)
-                .map(|(_, (matches, r))| Candidate {
-                    span: r.pattern.span,
-                    matches,
-                    preferred: r.effect != rule.effect,
-                })
-                .collect::<Vec<_>>();
-            cover(matches, alphabet.names(), &candidates)
+            let candidates = others.clone().map(|(_, pair)| pair);
+            let candidates = candidates.filter(|(_, r)| weaker_too || r.effect < rule.effect);
+            let picked = cover(
+                matches,
+                alphabet.names(),
+                &candidates.collect::<Vec<_>>(),
+                |(language, _), string| *language.run(string),
+                |(language, _)| language.clone(),
+                |(_, r)| r.effect != rule.effect,
+            );
+            places(picked.into_iter().map(|(_, r)| r.pattern.span))
         };
         let example = || {
             let found = super::fate::common(matches, alphabet.names()).ok().flatten()?;
