@@ -184,6 +184,8 @@ pub struct Rules<'p> {
     pub rules: Vec<Rule<'p>>,
     /// Their tallies, which add up.
     pub tallies: Vec<Dfa<Tally>>,
+    /// What those tell apart.
+    letters: Letters,
 }
 
 impl<'p> Rules<'p> {
@@ -213,7 +215,9 @@ impl<'p> Rules<'p> {
         let add = |a: &Tally, b: &Tally| a.and(*b);
         let mut tallies = product_tree(denials, &add, MAX_PRODUCT_STATES)?;
         tallies.extend(product_tree(grants, &add, MAX_PRODUCT_STATES)?);
-        Ok(Rules { block, rules, tallies })
+        let mut letters = Letters::new();
+        tallies.iter().for_each(|t| letters.add(t));
+        Ok(Rules { block, rules, tallies, letters })
     }
 }
 
@@ -272,7 +276,7 @@ pub fn visit<Q: Label>(
     let mut letters = Letters::new();
     letters.add(question);
     letters.add(domain);
-    search.parts.iter().for_each(|p| letters.add(p));
+    sides.iter().for_each(|s| letters.join(&s.letters));
     explore(&search, &letters.bytes(), budget, |at| {
         let label = question.label(at.state[0]);
         if !of(label) || !*domain.label(at.state[1]) {

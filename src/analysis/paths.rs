@@ -265,6 +265,13 @@ impl Space {
         })
     }
 
+    /// Whether one of some permissions may be allowed on a string of `question` by an
+    /// island's list, hidden or not. Quick; a yes may be wrong.
+    #[must_use]
+    pub fn may_allow(&self, island: usize, question: &Dfa<bool>, permissions: Permission) -> bool {
+        self.islands.get(island).is_none_or(|i| i.may_allow(question, permissions))
+    }
+
     /// An island's entries in order.
     #[must_use]
     pub fn entries(&self, island: usize) -> &[Entry] {

@@ -29,6 +29,7 @@ pub trait Machine {
 }
 
 /// One byte for each group of bytes that several automata do not tell apart.
+#[derive(Clone, Debug)]
 pub struct Letters {
     columns: Option<Columns>,
     reps: Vec<u8>,
@@ -54,6 +55,16 @@ impl Letters {
         self.columns = Some(match self.columns.take() {
             Some(known) => known.join(&own),
             None => own,
+        });
+    }
+
+    /// Tells apart what others do too.
+    pub fn join(&mut self, other: &Letters) {
+        let Some(columns) = &other.columns else { return };
+        self.reps.clone_from(&other.reps);
+        self.columns = Some(match self.columns.take() {
+            Some(known) => known.join(columns),
+            None => columns.clone(),
         });
     }
 

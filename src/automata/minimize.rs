@@ -32,6 +32,7 @@ pub fn minimize<L: Label>(dfa: &Dfa<L>) -> Dfa<L> {
 
 /// A way to merge classes: `of_class` maps a class to its column, and columns are
 /// numbered by their first class.
+#[derive(Clone, Debug)]
 pub(super) struct Columns {
     pub(super) of_class: Vec<u8>,
     pub(super) firsts: Vec<u8>,

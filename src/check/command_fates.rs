@@ -331,7 +331,7 @@ fn blamed(block: &Block<'_>, index: usize, of: impl Fn(&Rule<'_>) -> bool) -> Ve
     let Some(rule) = block.rules.rules.get(index) else { return Vec::new() };
     let language = |r: &Rule<'_>| r.hits.map(|&h| matches!(h, Hit::Ask | Hit::Full));
     let others = block.rules.rules.iter().enumerate().filter(|(i, r)| *i != index && of(r));
-    let picked = cover(
+    let (picked, _) = cover(
         &language(rule),
         &block.domains[1],
         &others.map(|(_, r)| r).collect::<Vec<_>>(),

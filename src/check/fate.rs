@@ -101,7 +101,8 @@ const MOST_BLAMED: usize = 8;
 const MOST_COMPARED: usize = 8;
 
 /// A small set of candidates that together match all strings of `question` that `domain`
-/// accepts, those that are `preferred` first; cut at [`MOST_BLAMED`].
+/// accepts, those that are `preferred` first; cut at [`MOST_BLAMED`]. Also gives whether
+/// they do: `Err` has a string that none of all candidates matches, if one was found.
 pub(super) fn cover<T: Copy>(
     question: &Dfa<bool>,
     domain: &Dfa<bool>,
@@ -109,11 +110,15 @@ pub(super) fn cover<T: Copy>(
     matches: impl Fn(T, &[u8]) -> bool,
     language: impl Fn(T) -> Dfa<bool>,
     preferred: impl Fn(T) -> bool,
-) -> Vec<T> {
+) -> (Vec<T>, Result<(), Option<Vec<u8>>>) {
     let mut picked: Vec<T> = Vec::new();
     let mut left = question.clone();
     while picked.len() < MOST_BLAMED {
-        let Ok(Some(string)) = common(&left, domain) else { break };
+        let string = match common(&left, domain) {
+            Ok(Some(string)) => string,
+            Ok(None) => return (picked, Ok(())),
+            Err(_) => break,
+        };
         let mut matching =
             candidates.iter().copied().filter(|&c| matches(c, &string)).collect::<Vec<_>>();
         matching.sort_by_key(|&c| !preferred(c));
@@ -121,13 +126,13 @@ pub(super) fn cover<T: Copy>(
         let languages = matching.iter().map(|&c| language(c)).collect::<Vec<_>>();
         let whole = languages.iter().position(|l| subset(&left, l)).unwrap_or(0);
         let (Some(&next), Some(covered)) = (matching.get(whole), languages.get(whole)) else {
-            break;
+            return (picked, Err(Some(string)));
         };
         picked.push(next);
         let Ok(rest) = difference(&left, covered, MAX_PRODUCT_STATES) else { break };
         left = rest;
     }
-    picked
+    (picked, Err(None))
 }
 
 /// Places in order, each once.

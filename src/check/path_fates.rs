@@ -10,7 +10,7 @@ use crate::automata::{Dfa, TooLarge};
 use crate::hir::{Context, Fields, Setting};
 use crate::request::{Ask, Judge};
 use crate::source::Span;
-use mero_runtime::Effect;
+use mero_runtime::{Effect, Phase};
 
 struct Paths<'p> {
     context: &'p Context,
@@ -127,6 +127,13 @@ impl Paths<'_> {
         Ok((effect.is_some(), reason))
     }
 
+    /// Whether an entry makes a difference at one string.
+    fn at_string(&self, at: At, string: &[u8]) -> bool {
+        let whole = Reader::new(&self.model, at.space, None);
+        let changed = Reader::replacing(&self.model, at.space, at.island, at.index, None);
+        differ(self.context, &whole.at_end(string), &changed.at_end(string), false)
+    }
+
     /// Where an entry can matter: what it matches, and all below.
     fn reach(entry: &Entry) -> Dfa<bool> {
         shut_directories(&entry.applies, b'/', |&a| a)
@@ -134,6 +141,20 @@ impl Paths<'_> {
 
     fn pattern(&self, at: At, entry: &Entry, negated: bool) -> Result<Fate, TooLarge> {
         let reach = Self::reach(entry);
+        let hides = |i: usize, e: &Entry| i != at.index && e.kind == Kind::Hide { negated: false };
+        let negations = self.entries(at).iter().any(|e| e.kind == Kind::Hide { negated: true });
+        if !negations {
+            // Without `!` a path is hidden if any pattern says so, and nothing else counts.
+            match self.covering(at, entry, hides) {
+                (by, Ok(())) if !by.is_empty() && self.alike(at, entry).is_none() => {
+                    return Ok(Fate::Redundant { by });
+                }
+                (_, Err(Some(string))) if self.at_string(at, &string) => {
+                    return Ok(Fate::Decides);
+                }
+                _ => {}
+            }
+        }
         let (effect, reason) = self.compare(at, &reach, None)?;
         if effect || reason {
             return Ok(Fate::Decides);
@@ -151,20 +172,24 @@ impl Paths<'_> {
         if negated {
             return Ok(self.hidden_above(at, &example).unwrap_or(Fate::SaysNothing));
         }
-        let hides = |i: usize, e: &Entry| i != at.index && e.kind == Kind::Hide { negated: false };
-        let by = self.covering(at, entry, hides);
+        let (by, _) = self.covering(at, entry, hides);
         Ok(Fate::Redundant { by })
     }
 
     /// The entries among `of` that together match what an entry matches.
-    fn covering(&self, at: At, entry: &Entry, of: impl Fn(usize, &Entry) -> bool) -> Vec<Span> {
+    fn covering(
+        &self,
+        at: At,
+        entry: &Entry,
+        of: impl Fn(usize, &Entry) -> bool,
+    ) -> (Vec<Span>, Result<(), Option<Vec<u8>>>) {
         let others = self.entries(at).iter().enumerate().filter(|(i, e)| of(*i, e));
         let reaches = |e: &Entry, string: &[u8]| {
             let above = string.iter().enumerate().filter(|(_, b)| **b == b'/');
             let mut above = above.filter_map(|(end, _)| string.get(..=end));
             *e.applies.run(string) || above.any(|directory| *e.applies.run(directory))
         };
-        let picked = cover(
+        let (picked, covered) = cover(
             &entry.applies,
             self.alphabet.proper(),
             &others.map(|(_, e)| e).collect::<Vec<_>>(),
@@ -172,7 +197,7 @@ impl Paths<'_> {
             Self::reach,
             |e| matches!(e.kind, Kind::Hide { .. }),
         );
-        places(picked.into_iter().map(|e| e.span))
+        (places(picked.into_iter().map(|e| e.span)), covered)
     }
 
     /// The hidden directory above a path that a `!` pattern would show, or the later
@@ -256,7 +281,7 @@ impl Paths<'_> {
         if effect || reason {
             return Ok(Fate::SaysNothing);
         }
-        let by = self.covering(at, entry, |i, e| {
+        let (by, _) = self.covering(at, entry, |i, e| {
             let later = i > at.index && !matches!(e.kind, Kind::Hide { .. });
             later || e.kind == Kind::Hide { negated: false }
         });
@@ -314,6 +339,7 @@ impl Paths<'_> {
     /// Each field of a mount or block: what would be without it?
     fn fields(&self, at: At, entry: &Entry, fates: &mut Fates) {
         let Some(fields) = self.fields_of(entry) else { return };
+        let mut outgrown = 0_usize;
         for (name, setting) in fields.iter() {
             let mut cell = entry.cell;
             match name {
@@ -331,8 +357,24 @@ impl Paths<'_> {
                 _ => cell.deny.rank = 0,
             }
             let entries = self.entries(at);
-            let found = instead(entries, at.index, cell)
-                .and_then(|instead| self.compare(at, &entry.applies, Some(&instead)));
+            let space = self.model.spaces.get(at.space);
+            let idle = name != "allow"
+                && !self.context.phases.contains(&Phase::BypassPermissions)
+                && space.is_some_and(|s| !s.may_allow(at.island, &entry.applies, self.all(name)));
+            let found = if idle {
+                // Only the reason of a denial can change, and only by another denial.
+                Ok((false, name == "deny"))
+            } else {
+                instead(entries, at.index, cell).and_then(|instead| {
+                    if self.shows_others(at, name, &entry.applies, &instead)? {
+                        return Ok((true, true));
+                    }
+                    self.compare(at, &entry.applies, Some(&instead))
+                })
+            };
+            if found.is_err() {
+                outgrown = outgrown.saturating_add(1);
+            }
             let fate = match found {
                 Ok((false, false)) => Fate::SaysNothing,
                 Ok((false, true)) if name == "deny" => denies_nothing(setting),
@@ -340,6 +382,51 @@ impl Paths<'_> {
             };
             fates.add(setting.span, Thing::Field(name), fate);
         }
+        if outgrown > 0 {
+            let what = "whether fields repeat what holds without them";
+            fates.unproved.push((entry.span, what.to_owned()));
+        }
+    }
+
+    /// Whether without a field what an earlier statement sets would come through, at one
+    /// of the first places where one does: most fields are there for that.
+    fn shows_others(
+        &self,
+        at: At,
+        name: &str,
+        question: &Dfa<bool>,
+        instead: &Dfa<Cell>,
+    ) -> Result<bool, TooLarge> {
+        const TRIED: usize = 12;
+        let sets = |e: &&Entry| {
+            let mark = match name {
+                "allow" => e.cell.allow,
+                "ask" => e.cell.ask,
+                _ => e.cell.deny,
+            };
+            mark.rank > 0
+        };
+        let earlier = self.entries(at).iter().take(at.index).rev().filter(sets);
+        let whole = Reader::new(&self.model, at.space, None);
+        let changed = Reader::replacing(&self.model, at.space, at.island, at.index, Some(instead));
+        for other in earlier.take(TRIED) {
+            if let Some(string) = common(question, &other.applies)?
+                && differ(self.context, &whole.at_end(&string), &changed.at_end(&string), true)
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// All permissions that some field of a name sets: without one of them, another of
+    /// them holds.
+    fn all(&self, name: &str) -> mero_runtime::Permission {
+        let mounts = self.context.mounts.iter();
+        let own =
+            mounts.flat_map(|m| std::iter::once(&m.fields).chain(m.on.iter().map(|b| &b.fields)));
+        let all = own.chain([&self.context.fields]).flat_map(Fields::iter);
+        all.filter(|(n, _)| *n == name).map(|(_, s)| s.set).collect()
     }
 
     fn fields_of(&self, entry: &Entry) -> Option<Fields> {

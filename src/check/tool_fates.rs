@@ -78,7 +78,7 @@ fn of_context(
         let blamed = |weaker_too: bool| {
             let candidates = others.clone().map(|(_, pair)| pair);
             let candidates = candidates.filter(|(_, r)| weaker_too || r.effect < rule.effect);
-            let picked = cover(
+            let (picked, _) = cover(
                 matches,
                 alphabet.names(),
                 &candidates.collect::<Vec<_>>(),

@@ -7,12 +7,15 @@
 )]
 
 use super::Alphabet;
+use crate::automata::explore::Letters;
 use crate::automata::glob::{self, Shape};
+use crate::automata::witness::shortest_over_pair;
 use crate::automata::{Dfa, Re, TooLarge, determinize, difference, product, product_tree};
 use crate::hir::{Context, Fields, Host, Setting};
 use crate::limits::{MAX_PATTERN_STATES, MAX_PRODUCT_STATES};
 use crate::source::{Span, Spanned};
 use mero_runtime::Permission;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 /// A value with the rank of the entry that sets it; rank 0 sets nothing.
@@ -138,6 +141,8 @@ pub(super) struct Island {
     tree: Node,
     /// What holds before the first entry.
     pub(super) initial: Cell,
+    /// What is allowed where, and nothing else: small, since most patterns hide or deny.
+    allows: OnceCell<Option<Dfa<Mark>>>,
 }
 
 /// A part of the list in tree order.
@@ -146,6 +151,8 @@ struct Node {
     from: usize,
     to: usize,
     whole: Vec<Dfa<Cell>>,
+    /// What they tell apart.
+    letters: Letters,
     halves: Option<Box<(Node, Node)>>,
 }
 
@@ -153,7 +160,8 @@ impl Node {
     fn build(cells: &[Dfa<Cell>], from: usize) -> Result<Node, TooLarge> {
         let to = from + cells.len();
         if cells.len() < 2 {
-            return Ok(Node { from, to, whole: cells.to_vec(), halves: None });
+            let letters = told_apart(cells);
+            return Ok(Node { from, to, whole: cells.to_vec(), letters, halves: None });
         }
         let (a, b) = cells.split_at(cells.len() / 2);
         let left = Node::build(a, from)?;
@@ -164,17 +172,25 @@ impl Node {
             whole.extend(product_tree(vec![x, y], &Cell::join, MAX_PRODUCT_STATES)?);
         }
         whole.extend(rest);
-        Ok(Node { from, to, whole, halves: Some(Box::new((left, right))) })
+        let letters = told_apart(&whole);
+        Ok(Node { from, to, whole, letters, halves: Some(Box::new((left, right))) })
     }
 
-    fn without<'n>(&'n self, leaf: usize, out: &mut Vec<&'n Dfa<Cell>>) {
+    fn without<'n>(&'n self, leaf: usize, out: &mut Vec<&'n Dfa<Cell>>, letters: &mut Letters) {
         if leaf < self.from || leaf >= self.to {
             out.extend(&self.whole);
+            letters.join(&self.letters);
         } else if let Some(halves) = &self.halves {
-            halves.0.without(leaf, out);
-            halves.1.without(leaf, out);
+            halves.0.without(leaf, out, letters);
+            halves.1.without(leaf, out, letters);
         }
     }
+}
+
+fn told_apart(list: &[Dfa<Cell>]) -> Letters {
+    let mut letters = Letters::new();
+    list.iter().for_each(|dfa| letters.add(dfa));
+    letters
 }
 
 /// Which island each mount is of: the index of the mount at its root.
@@ -326,19 +342,35 @@ impl Island {
             })
             .collect::<Vec<_>>();
         let tree = Node::build(&cells, 0)?;
-        Ok(Island { entries, order, tree, initial })
+        Ok(Island { entries, order, tree, initial, allows: OnceCell::new() })
     }
 
-    /// The automata of the whole list, or of all entries but one.
-    pub(super) fn automata(&self, without: Option<usize>) -> Vec<&Dfa<Cell>> {
+    /// The automata of the whole list, or of all entries but one, and what they tell apart.
+    pub(super) fn automata(&self, without: Option<usize>) -> (Vec<&Dfa<Cell>>, Letters) {
         let leaf = without.and_then(|e| self.order.iter().position(|&o| o == e));
         match leaf {
-            None => self.tree.whole.iter().collect(),
+            None => (self.tree.whole.iter().collect(), self.tree.letters.clone()),
             Some(leaf) => {
-                let mut out = Vec::new();
-                self.tree.without(leaf, &mut out);
-                out
+                let (mut out, mut letters) = (Vec::new(), Letters::new());
+                self.tree.without(leaf, &mut out, &mut letters);
+                (out, letters)
             }
         }
+    }
+
+    /// Whether one of some permissions may be allowed on a string of `question`, hidden or
+    /// not. Quick; a yes may be wrong, for nested mounts of other lists are not seen.
+    pub(super) fn may_allow(&self, question: &Dfa<bool>, permissions: Permission) -> bool {
+        let later = |a: &Mark, b: &Mark| if b.rank > a.rank { *b } else { *a };
+        let project = || {
+            let parts = self.tree.whole.iter().map(|d| d.map(|c| c.allow)).collect();
+            super::one(product_tree(parts, &later, MAX_PRODUCT_STATES).ok()?, &later).ok()?
+        };
+        let Some(allows) = self.allows.get_or_init(project) else { return true };
+        let wanted = |&asked: &bool, mark: &Mark| {
+            let mark = later(&self.initial.allow, mark);
+            asked && mark.value & permissions.bits() != 0
+        };
+        shortest_over_pair(question, allows, wanted, MAX_PRODUCT_STATES) != Ok(None)
     }
 }

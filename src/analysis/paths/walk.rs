@@ -51,6 +51,8 @@ pub struct Reader<'m> {
     space: &'m Space,
     /// Of each island.
     lists: Vec<Vec<&'m Dfa<Cell>>>,
+    /// What they tell apart.
+    letters: Letters,
     /// Of each mount, what holds at its directory as the end of a path, and where to go
     /// on below it: worked out when it is asked for.
     at_mount: Vec<OnceCell<Option<(Verdict, Position)>>>,
@@ -62,10 +64,15 @@ impl<'m> Reader<'m> {
     /// A reader of a space; `without` takes one entry of one island out of its list.
     #[must_use]
     pub fn new(model: &'m Model<'_>, space: usize, without: Option<(usize, usize)>) -> Reader<'m> {
+        let mut letters = Letters::new();
         let lists = model.spaces[space].islands.iter().enumerate().map(|(i, island)| {
-            island.automata(without.filter(|(at, _)| *at == i).map(|(_, entry)| entry))
+            let without = without.filter(|(at, _)| *at == i).map(|(_, entry)| entry);
+            let (list, told) = island.automata(without);
+            letters.join(&told);
+            list
         });
-        Reader::of(model, &model.spaces[space], lists.collect())
+        let lists = lists.collect();
+        Reader::of(model, &model.spaces[space], lists, letters)
     }
 
     /// A reader of a space in which one entry says something else, or nothing.
@@ -77,20 +84,32 @@ impl<'m> Reader<'m> {
         entry: usize,
         instead: Option<&'m Dfa<Cell>>,
     ) -> Reader<'m> {
+        let mut letters = Letters::new();
         let lists = model.spaces[space].islands.iter().enumerate().map(|(i, own)| {
             let here = i == island;
-            let mut list = own.automata(here.then_some(entry));
-            list.extend(instead.filter(|_| here));
+            let (mut list, told) = own.automata(here.then_some(entry));
+            letters.join(&told);
+            if let Some(instead) = instead.filter(|_| here) {
+                letters.add(instead);
+                list.push(instead);
+            }
             list
         });
-        Reader::of(model, &model.spaces[space], lists.collect())
+        let lists = lists.collect();
+        Reader::of(model, &model.spaces[space], lists, letters)
     }
 
-    fn of(model: &Model<'_>, space: &'m Space, lists: Vec<Vec<&'m Dfa<Cell>>>) -> Reader<'m> {
+    fn of(
+        model: &Model<'_>,
+        space: &'m Space,
+        lists: Vec<Vec<&'m Dfa<Cell>>>,
+        letters: Letters,
+    ) -> Reader<'m> {
         let mounts = &model.context.mounts;
         Reader {
             space,
             lists,
+            letters,
             at_mount: vec![OnceCell::new(); space.island_of.len()],
             directories: mounts.iter().map(|m| m.host.segments.join("/")).collect(),
         }
@@ -266,7 +285,7 @@ impl Walker for Reader<'_> {
 
     fn letters(&self, letters: &mut Letters) {
         letters.add(&self.space.cover);
-        self.lists.iter().flatten().for_each(|d| letters.add(d));
+        letters.join(&self.letters);
     }
 }
 
