@@ -93,7 +93,6 @@ fn fates_of(
             }
         }
     }
-    let real = letters(context, &alphabet);
     let mut classes = context.phases.iter().map(|&p| Class::of(p)).collect::<Vec<_>>();
     classes.sort_unstable();
     classes.dedup();
@@ -109,7 +108,7 @@ fn fates_of(
     let texts = Part::new(&of_texts, &rules, is_text, &alphabet)?;
     let mut blocks = Vec::new();
     for class in classes {
-        let letters = alphabet.possible(class, real);
+        let letters = alphabet.possible(class, letters(context, &alphabet, class));
         let of_class = |p: &Phase| Class::of(*p) == class;
         blocks.push(Block {
             context,
@@ -145,30 +144,32 @@ fn fates_of(
 }
 
 /// The letters that some path has.
-fn letters(context: &Context, alphabet: &Alphabet) -> ByteSet {
+fn letters(context: &Context, alphabet: &Alphabet, class: Class) -> ByteSet {
     if alphabet.keys().is_empty() {
         return ByteSet::EMPTY;
     }
-    digits(context, alphabet).unwrap_or_else(|_| alphabet.letters())
+    digits(context, alphabet, class).unwrap_or_else(|_| alphabet.letters())
 }
 
 /// For each group of path words that can be one argument, what paths give them.
-fn digits(context: &Context, alphabet: &Alphabet) -> Result<ByteSet, TooLarge> {
+fn digits(context: &Context, alphabet: &Alphabet, class: Class) -> Result<ByteSet, TooLarge> {
     let own = paths::Alphabet::new(&[context], [])?;
     let model = paths::Model::new(context, &own)?;
     let mut seen = BTreeSet::new();
     let none = vec![0u8; alphabet.keys().len()];
+    let phase = match class {
+        Class::Written => Phase::Default,
+        Class::Bypass => Phase::BypassPermissions,
+    };
     seen.insert(none.clone());
     for space in 0..model.spaces.len() {
         let reader = paths::Reader::new(&model, space, None);
         let _ = paths::find(&[&reader], None, &own, BUDGET, |v| {
-            for phase in [Phase::Default, Phase::BypassPermissions] {
-                let digit = |permissions: Permission| {
-                    let effects = v.iter().map(|v| v.decide(permissions, phase).0);
-                    effects.min().map_or(0, |e| e as u8)
-                };
-                seen.insert(alphabet.keys().iter().map(|k| digit(k.permissions)).collect());
-            }
+            let digit = |permissions: Permission| {
+                let effects = v.iter().map(|v| v.decide(permissions, phase).0);
+                effects.min().map_or(0, |e| e as u8)
+            };
+            seen.insert(alphabet.keys().iter().map(|k| digit(k.permissions)).collect());
             false
         })?;
     }
