@@ -28,7 +28,7 @@ use std::process::Command;
 const EXAMPLES: [(&str, usize, usize); 5] = [
     ("report-writer", 21, 2),
     ("code-review", 26, 2),
-    ("release", 34, 3),
+    ("release", 35, 3),
     ("team", 28, 2),
     ("embed", 6, 0),
 ];

@@ -17,7 +17,7 @@
 )]
 
 use mero_runtime::Phase;
-use meroc::diag::registry::{self, Group};
+use meroc::diag::registry;
 use meroc::diag::{Diagnostic, Level};
 use meroc::driver::{Analysis, Memory, analyse};
 use meroc::request::{Judge, Request};

@@ -93,7 +93,7 @@ fn fates_of(
             }
         }
     }
-    let real = Outcomes::new(&alphabet, &[context]).letters();
+    let outcomes = Outcomes::new(&alphabet, &[context]);
     let mut classes = context.phases.iter().map(|&p| Class::of(p)).collect::<Vec<_>>();
     classes.sort_unstable();
     classes.dedup();
@@ -109,7 +109,7 @@ fn fates_of(
     let texts = Part::new(&of_texts, &rules, is_text, &alphabet)?;
     let mut blocks = Vec::new();
     for class in classes {
-        let letters = alphabet.possible(class, real);
+        let letters = alphabet.possible(class, outcomes.letters(class));
         let of_class = |p: &Phase| Class::of(*p) == class;
         blocks.push(Block {
             context,

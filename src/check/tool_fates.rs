@@ -55,6 +55,14 @@ fn of_context(
     let names = Names::new(policy, &single, alphabet)?;
     for (index, rule) in rules.iter().enumerate() {
         let Some(matches) = names.rules.get(index) else { continue };
+        // The last rule that grants keeps all other tools out: without it, and without
+        // `otherwise`, they are allowed.
+        let grants = |r: &&ToolRule| r.effect != Effect::Deny;
+        let last = grants(&rule) && rules.iter().filter(grants).count() == 1;
+        if last && tools.otherwise.is_none() {
+            fates.add(rule.pattern.span, Thing::Tool, Fate::Decides);
+            continue;
+        }
         let own = tally(rule.effect);
         let (mut decides, mut reason_only, mut strongest) = (false, false, false);
         find(matches, alphabet, &[&names], BUDGET, |seen| {

@@ -47,7 +47,6 @@ impl Compare<'_> {
             true => Outcomes::new(&alphabet, &[self.new.context]),
             false => Outcomes::new(&alphabet, &[self.old.context, self.new.context]),
         };
-        let real = outcomes.letters();
         let otherwise =
             |b: Option<&Commands>| b.map(|b| b.otherwise.as_ref().map_or(Effect::Deny, |o| o.node));
         let everything = otherwise(before).unwrap_or(Effect::Deny)
@@ -65,7 +64,7 @@ impl Compare<'_> {
             if phases.is_empty() {
                 continue;
             }
-            let letters = alphabet.possible(class, real);
+            let letters = alphabet.possible(class, outcomes.letters(class));
             // Ordinary commands first; then all, for what is found nowhere else.
             for plain in [true, false] {
                 let domain = alphabet.domain(letters, plain)?;

@@ -189,14 +189,13 @@ impl<'p> Prover<'p> {
         let question =
             alphabet.reading(pattern, &assert.except, by_name).map_err(|e| e.to_string())?;
         let outcomes = Outcomes::new(alphabet, &[self.context]);
-        let real = outcomes.letters();
         let mut doubtful = None;
         for plain in [true, false] {
             for class in [Class::Written, Class::Bypass] {
                 let mut phases = assert.phases.iter().copied().filter(|&p| Class::of(p) == class);
                 let Some(first) = phases.next() else { continue };
                 let phases = std::iter::once(first).chain(phases).collect::<Vec<_>>();
-                let letters = alphabet.possible(class, real);
+                let letters = alphabet.possible(class, outcomes.letters(class));
                 let domain = alphabet.domain(letters, plain).map_err(|e| e.to_string())?;
                 let mut refuted = None;
                 let mut tried = 0_usize;

@@ -4,7 +4,7 @@
 //! claims are true of some path, for one context or for two that are compared, with a
 //! short path for each that can be written as a word (relative to `root`, or absolute).
 
-use super::Alphabet;
+use super::{Alphabet, Class};
 use crate::analysis::BUDGET;
 use crate::analysis::paths::{self, Model, Reader, Verdict, Virtual, Walker};
 use crate::automata::{ByteSet, TooLarge};
@@ -15,9 +15,9 @@ use std::collections::BTreeMap;
 /// Digits, one for each kind of path word, and a path that has them.
 #[derive(Clone, Debug, Default)]
 pub struct Outcomes {
-    known: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+    known: BTreeMap<(Class, Vec<u8>), Option<Vec<u8>>>,
     /// All letters that words can have.
-    real: ByteSet,
+    real: BTreeMap<Class, ByteSet>,
 }
 
 impl Outcomes {
@@ -30,22 +30,29 @@ impl Outcomes {
         }
         let mut out = Outcomes::default();
         // A path that is no path at all is always there.
-        out.known.insert(vec![0; alphabet.keys().len()], None);
-        out.real = match out.collect(alphabet, sides) {
-            Ok(()) => out.combined(alphabet),
-            Err(_) => alphabet.letters(),
-        };
+        let classes = [Class::Written, Class::Bypass];
+        for class in classes {
+            out.known.insert((class, vec![0; alphabet.keys().len()]), None);
+        }
+        let collected = out.collect(alphabet, sides).is_ok();
+        for class in classes {
+            let letters =
+                if collected { out.combined(alphabet, class) } else { alphabet.letters() };
+            out.real.insert(class, letters);
+        }
         out
     }
 
-    /// The letters that words can have.
+    /// The letters that words can have in a class of phases.
     #[must_use]
-    pub fn letters(&self) -> ByteSet {
-        self.real
+    pub fn letters(&self, class: Class) -> ByteSet {
+        self.real.get(&class).copied().unwrap_or_default()
     }
 
     fn note(&mut self, alphabet: &Alphabet, verdicts: &[Verdict], word: Option<Vec<u8>>) {
-        for phase in [Phase::Default, Phase::BypassPermissions] {
+        for (class, phase) in
+            [(Class::Written, Phase::Default), (Class::Bypass, Phase::BypassPermissions)]
+        {
             let digit = |side: usize, permissions: Permission| {
                 // One context may be all sides.
                 let verdict = verdicts.get(side).or(verdicts.first());
@@ -53,7 +60,7 @@ impl Outcomes {
             };
             let digits =
                 alphabet.keys().iter().map(|k| digit(k.side, k.permissions)).collect::<Vec<_>>();
-            let slot = self.known.entry(digits).or_default();
+            let slot = self.known.entry((class, digits)).or_default();
             if slot.is_none() {
                 slot.clone_from(&word);
             }
@@ -84,7 +91,6 @@ impl Outcomes {
             });
             // Where one side has no mounts, everything is outside: told by its absence.
             let Some(readers) = readers.collect::<Option<Vec<_>>>() else {
-                self.real = alphabet.letters();
                 return Err(TooLarge::Classes);
             };
             let readers = readers.iter().collect::<Vec<_>>();
@@ -133,7 +139,7 @@ impl Outcomes {
 
     /// Kinds of path words that can be one argument share their digits; words of several
     /// groups are several words, so any combination.
-    fn combined(&self, alphabet: &Alphabet) -> ByteSet {
+    fn combined(&self, alphabet: &Alphabet, class: Class) -> ByteSet {
         let mut groups = alphabet.keys().iter().map(|k| &k.prefixes).collect::<Vec<_>>();
         groups.sort();
         groups.dedup();
@@ -142,7 +148,8 @@ impl Outcomes {
             let mine = |k: usize| alphabet.keys().get(k).is_some_and(|key| &key.prefixes == group);
             let mut next = Vec::new();
             for base in &all {
-                for digits in self.known.keys() {
+                let known = self.known.keys().filter(|(c, _)| *c == class);
+                for (_, digits) in known {
                     let digit = |k: usize| if mine(k) { digits.get(k) } else { base.get(k) };
                     next.push((0..base.len()).map(|k| digit(k).copied().unwrap_or(0)).collect());
                 }
@@ -193,7 +200,7 @@ impl Outcomes {
                 .filter(|(_, k)| k.prefixes.contains(prefix))
                 .all(|(i, _)| digits.get(i) == Some(&alphabet.digit(letter, i)))
         };
-        let path = self.known.iter().find(|(d, w)| w.is_some() && claimed(d))?.1.as_ref()?;
+        let path = self.known.iter().find(|((_, d), w)| w.is_some() && claimed(d))?.1.as_ref()?;
         Some([prefix.as_slice(), path.as_slice()].concat())
     }
 }
