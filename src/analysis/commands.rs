@@ -30,7 +30,7 @@ use crate::syntax::ast::{Pattern, PatternKind};
 use mero_runtime::{Effect, Permission, Phase, Reason, phases};
 use std::sync::Arc;
 
-pub use sees::Sees;
+pub use sees::{Sees, Unit};
 
 /// Kinds of path words that one alphabet tells apart.
 const MAX_KEYS: usize = 5;
