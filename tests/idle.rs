@@ -240,8 +240,9 @@ const IDLE: [&str; 8] = [
 fn what_is_idle_can_be_taken_out() {
     let asks = requests();
     let (mut idle, mut silent) = (BTreeMap::<&str, usize>::new(), Vec::new());
-    let rounds = std::env::var("IDLE_ROUNDS").ok().and_then(|r| r.parse().ok()).unwrap_or(60);
-    for seed in 0..rounds {
+    let number = |name| std::env::var(name).ok().and_then(|r| r.parse().ok());
+    let first = number("IDLE_FIRST").unwrap_or(0);
+    for seed in first..first + number("IDLE_ROUNDS").unwrap_or(60) {
         let text = policy(&mut Dice(seed));
         let analysis = analysed(&text);
         let Some(with) = answers(&analysis, &asks) else { continue };

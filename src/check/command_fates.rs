@@ -3,40 +3,61 @@
 use super::fate::{Fate, Fates, Thing, common, cover, places, usual_phase};
 use crate::analysis::BUDGET;
 use crate::analysis::commands::{
+<<<<<<< HEAD
     Alphabet, Class, Hit, Outcomes, Rule, Rules, Sees, Tally, Unread, decide, find,
+=======
+    Alphabet, Class, Hit, Rule, Rules, Sees, Tally, Unit, Unread, decide, find,
+>>>>>>> h2
 };
 use crate::automata::{Dfa, TooLarge, intersect};
 use crate::hir::{CommandRule, Commands, Context};
 use crate::limits::MAX_PRODUCT_STATES;
 use crate::request::{Ask, Judge};
 use crate::source::{Span, Spanned};
+<<<<<<< HEAD
 use crate::syntax::ast::PatternKind;
 use mero_runtime::{Effect, Phase};
+=======
+use mero_runtime::{Effect, Permission, Phase};
+>>>>>>> h2
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Rules of a context that are counted, and what those that are not may add.
+/// Rules of a context that are counted on when others are judged.
+///
+/// A rule is judged on vectors. Scripts have more: blanks between the words that only
+/// texts tell, comments that only texts that are denied are searched in, and words that
+/// are not known, for which rules of different units are asked one by one, and texts only
+/// for what takes in something known. So a rule of another unit than the judged one's may
+/// apply or not; that is all that is said of it, unless it denies by words.
 struct Part<'p> {
     rules: Rules<'p>,
-    perhaps: BTreeSet<Tally>,
+    /// Of all rules, which are counted.
+    counted: Vec<bool>,
 }
 
-impl<'p> Part<'p> {
-    /// `some` are the rules of `all` that are counted.
-    fn new(
-        some: &'p Commands,
-        all: &Rules<'_>,
-        counted: impl Fn(&Rule<'_>) -> bool,
-        alphabet: &Alphabet,
-    ) -> Result<Part<'p>, Unread> {
-        let mut perhaps = BTreeSet::from([Tally::default()]);
-        for rule in all.rules.iter().filter(|r| !counted(r)) {
-            for hit in [Hit::Refused, Hit::Ask, Hit::Full] {
-                let more = perhaps.iter().map(|t| t.and(rule.tally(hit))).collect::<Vec<_>>();
-                perhaps.extend(more);
-            }
-        }
-        Ok(Part { rules: Rules::new(Some(some), alphabet, 0)?, perhaps })
+/// Whether `rule` is counted where others are judged: such on words only, or others too.
+fn counts(rule: &Rule<'_>, only_words: bool) -> bool {
+    match rule.sees.unit {
+        _ if rule.sees.blanks => false,
+        Unit::Texts => false,
+        Unit::Words => true,
+        // What some value is denied for is denied, whichever rule does it.
+        Unit::Apart => !only_words || rule.rule.effect == Effect::Deny,
     }
+}
+
+/// What rules that are not counted may add where a rule hits.
+fn perhaps(block: &Block<'_>, part: &Part<'_>, index: usize) -> BTreeSet<Tally> {
+    let mut all = BTreeSet::from([Tally::default()]);
+    let Some(judged) = block.rules.rules.get(index) else { return all };
+    let others = block.rules.rules.iter().zip(&part.counted).enumerate();
+    for (_, (rule, _)) in others.filter(|(i, (_, counted))| *i != index && !**counted) {
+        if rule.sees.blanks || meets(&rule.hits, &judged.hits.map(|&h| h != Hit::No)) {
+            let hits = [Hit::No, Hit::Refused, Hit::Ask, Hit::Full];
+            all = all.iter().flat_map(|t| hits.map(|h| t.and(rule.tally(h)))).collect();
+        }
+    }
+    all
 }
 
 /// All that is asked about one context's rules in one class of phases.
@@ -46,13 +67,25 @@ struct Block<'p> {
     phases: Vec<Phase>,
     alphabet: &'p Alphabet,
     rules: &'p Rules<'p>,
-    /// The rules that a vector decides.
-    vectors: &'p Part<'p>,
-    /// The rules that a text decides.
-    texts: &'p Part<'p>,
+    /// For rules on words, and for all others.
+    parts: &'p [Part<'p>; 2],
     /// Ordinary commands first: witnesses are to be read. Then all, then those that may be
     /// allowed where no rule applies.
     domains: [Dfa<bool>; 3],
+    /// The same, as if a path could be granted anything: one that is not known is asked
+    /// for where a rule would ask.
+    wide: [Dfa<bool>; 3],
+}
+
+fn domains(
+    alphabet: &Alphabet,
+    commands: &Commands,
+    letters: ByteSet,
+) -> Result<[Dfa<bool>; 3], Unread> {
+    let all = alphabet.domain(letters, false)?;
+    let transparent = alphabet.transparent(commands)?;
+    let transparent = intersect(&all, &transparent, MAX_PRODUCT_STATES)?;
+    Ok([alphabet.domain(letters, true)?, all, transparent])
 }
 
 pub(super) fn collect(context: &Context, judge: &Judge<'_>, fates: &mut Fates) {
@@ -76,13 +109,12 @@ fn fates_of(
     let alphabet = Alphabet::new(all.iter().map(|(p, s)| (p, *s)))?;
     exceptions(commands, &alphabet, fates)?;
     // Rules with one language and one effect count once.
-    let mut seen: HashMap<(Effect, bool, bool, Dfa<Hit>), Span> = HashMap::new();
+    let mut seen: HashMap<(Effect, bool, Sees, Dfa<Hit>), Span> = HashMap::new();
     let mut single = commands.clone();
     single.rules.clear();
     for rule in &commands.rules {
-        // Whole scripts are searched for texts only.
-        let words = rule.pattern.kind == PatternKind::Word;
-        let key = (rule.effect, rule.readonly, words, alphabet.hits(rule, 0)?);
+        // In scripts, rules that see something else differ.
+        let key = (rule.effect, rule.readonly, alphabet.sees(rule)?, alphabet.hits(rule, 0)?);
         match seen.get(&key) {
             // A rule of a profile that is used twice is one rule.
             Some(&of) if of == rule.span => {}
@@ -98,15 +130,17 @@ fn fates_of(
     classes.sort_unstable();
     classes.dedup();
     let rules = Rules::new(Some(&single), &alphabet, 0)?;
-    let only = |counted: &dyn Fn(&Rule<'_>) -> bool| {
-        let kept = rules.rules.iter().filter(|r| counted(r)).map(|r| r.rule.clone());
+    let counted =
+        [true, false].map(|w| rules.rules.iter().map(|r| counts(r, w)).collect::<Vec<_>>());
+    let some = counted.each_ref().map(|counted| {
+        let kept = single.rules.iter().zip(counted).filter(|(_, c)| **c).map(|(r, _)| r.clone());
         Commands { rules: kept.collect(), ..single.clone() }
-    };
-    let is_vector = |r: &Rule<'_>| r.sees.is_vector();
-    let is_text = |r: &Rule<'_>| r.sees.is_text();
-    let (of_vectors, of_texts) = (only(&is_vector), only(&is_text));
-    let vectors = Part::new(&of_vectors, &rules, is_vector, &alphabet)?;
-    let texts = Part::new(&of_texts, &rules, is_text, &alphabet)?;
+    });
+    let [words, others] = counted;
+    let parts = [
+        Part { rules: Rules::new(Some(&some[0]), &alphabet, 0)?, counted: words },
+        Part { rules: Rules::new(Some(&some[1]), &alphabet, 0)?, counted: others },
+    ];
     let mut blocks = Vec::new();
     for class in classes {
         let letters = alphabet.possible(class, outcomes.letters(class));
@@ -117,17 +151,9 @@ fn fates_of(
             phases: context.phases.iter().copied().filter(of_class).collect(),
             alphabet: &alphabet,
             rules: &rules,
-            vectors: &vectors,
-            texts: &texts,
-            domains: [
-                alphabet.domain(letters, true)?,
-                alphabet.domain(letters, false)?,
-                intersect(
-                    &alphabet.domain(letters, false)?,
-                    &alphabet.transparent(commands)?,
-                    MAX_PRODUCT_STATES,
-                )?,
-            ],
+            parts: &parts,
+            domains: domains(&alphabet, commands, letters)?,
+            wide: domains(&alphabet, commands, alphabet.possible(class, alphabet.letters()))?,
         });
     }
     for index in 0..single.rules.len() {
@@ -154,7 +180,9 @@ fn exceptions(commands: &Commands, alphabet: &Alphabet, fates: &mut Fates) -> Re
             let carved = alphabet.language(except, &[])?;
             // Words and very blanks cannot be compared on vectors.
             let alone = CommandRule { except: vec![except.clone()], ..rule.clone() };
-            let dead = alphabet.sees(&alone)? != Sees::Mixed && common(&left, &carved)?.is_none();
+            let sees = alphabet.sees(&alone)?;
+            let mixed = sees.unit == Unit::Apart && sees.blanks;
+            let dead = !mixed && common(&left, &carved)?.is_none();
             let fate = if dead { Fate::Dead } else { Fate::Decides };
             fates.add(except.span, Thing::Exception, fate);
         }
@@ -172,10 +200,15 @@ struct Seen {
 }
 
 /// Whether some decision would be another without a rule.
-fn decides(block: &Block<'_>, rule: &Rule<'_>, seen: &mut Seen) -> Result<bool, TooLarge> {
+fn decides(block: &Block<'_>, index: usize, seen: &mut Seen) -> Result<bool, TooLarge> {
+    let Some(rule) = block.rules.rules.get(index) else { return Ok(true) };
     let deny = rule.rule.effect == Effect::Deny;
-    let part = if rule.sees.is_vector() { block.vectors } else { block.texts };
-    for (number, domain) in block.domains.iter().enumerate() {
+    let [words, others] = block.parts;
+    let part = if rule.sees.unit == Unit::Words && !deny { words } else { others };
+    let perhaps = perhaps(block, part, index);
+    let asks = rule.rule.effect == Effect::Ask && rule.sees.unit == Unit::Apart;
+    let domains = if asks { &block.wide } else { &block.domains };
+    for (number, domain) in domains.iter().enumerate() {
         let transparent = number == 2;
         let mut decides = false;
         let mut known = HashSet::new();
@@ -197,7 +230,7 @@ fn decides(block: &Block<'_>, rule: &Rule<'_>, seen: &mut Seen) -> Result<bool, 
                     && with.deny == 0
                     && (rule.rule.effect == Effect::Ask || with.ask == 0);
                 for &phase in &block.phases {
-                    for &more in &part.perhaps {
+                    for &more in &perhaps {
                         let now = decide(Some(block.commands), with.and(more), phase);
                         let then = decide(Some(block.commands), without.and(more), phase);
                         // That a `deny` rule matches is an answer by itself.
@@ -230,33 +263,17 @@ fn grants(block: &Block<'_>) -> bool {
         || block.commands.rules.iter().any(|r| r.effect != Effect::Deny)
 }
 
-/// Whether a text that is denied may stand in a script, in a comment or across commands
-/// that are allowed, where no other text is denied.
-fn denies_scripts(block: &Block<'_>, rule: &Rule<'_>) -> Result<bool, TooLarge> {
-    let all = &block.domains[1];
-    let found = find(
-        &rule.hits,
-        |h| *h != Hit::No,
-        all,
-        &[&block.texts.rules],
-        BUDGET,
-        |_, t| t.iter().all(|t| t.deny < 2),
-    )?;
-    Ok(found.is_some())
-}
-
 fn fate(blocks: &[Block<'_>], index: usize, judge: &Judge<'_>) -> Result<Fate, TooLarge> {
     let mut seen = Seen::default();
-    let mut text_denial = false;
     for block in blocks {
         let Some(rule) = block.rules.rules.get(index) else { return Ok(Fate::Decides) };
-        text_denial = rule.sees.is_text() && rule.rule.effect == Effect::Deny;
-        if rule.sees == Sees::Mixed
-            || (text_denial && grants(block) && denies_scripts(block, rule)?)
-            || decides(block, rule, &mut seen)?
-        {
+        let text = rule.sees.blanks || rule.sees.unit == Unit::Texts;
+        // Of texts, only this can be told: where nothing is granted, none matters.
+        let idle = rule.rule.effect == Effect::Deny && !grants(block);
+        if (text && !idle) || (!text && decides(block, index, &mut seen)?) {
             return Ok(Fate::Decides);
         }
+        seen.reason_only |= text;
     }
     let Seen { applies, refuses, reason_only, strongest } = seen;
     if applies && refuses {
@@ -268,11 +285,7 @@ fn fate(blocks: &[Block<'_>], index: usize, judge: &Judge<'_>) -> Result<Fate, T
         return Ok(if reason_only {
             idle_denial(block, index, judge)
         } else {
-            Fate::Redundant {
-                by: blamed(block, index, |r| {
-                    r.rule.effect == Effect::Deny && (!text_denial || r.sees.is_text())
-                }),
-            }
+            Fate::Redundant { by: blamed(block, index, |r| r.rule.effect == Effect::Deny) }
         });
     }
     if !applies {
@@ -329,6 +342,7 @@ fn runner_allowed(block: &Block<'_>) -> bool {
 /// The rules among `of` that together match what a rule matches.
 fn blamed(block: &Block<'_>, index: usize, of: impl Fn(&Rule<'_>) -> bool) -> Vec<Span> {
     let Some(rule) = block.rules.rules.get(index) else { return Vec::new() };
+<<<<<<< HEAD
     let language = |r: &Rule<'_>| r.hits.map(|&h| matches!(h, Hit::Ask | Hit::Full));
     let others = block.rules.rules.iter().enumerate().filter(|(i, r)| *i != index && of(r));
     let (picked, _) = cover(
@@ -340,6 +354,38 @@ fn blamed(block: &Block<'_>, index: usize, of: impl Fn(&Rule<'_>) -> bool) -> Ve
         |r| r.rule.effect != rule.rule.effect,
     );
     places(picked.into_iter().map(|r| r.rule.span))
+=======
+    let matches = |r: &Rule<'_>| r.hits.map(|&h| matches!(h, Hit::Ask | Hit::Full));
+    let question = rule.hits.map(|&h| matches!(h, Hit::Ask | Hit::Full));
+    let others = block
+        .rules
+        .rules
+        .iter()
+        .enumerate()
+        .filter(|(i, r)| *i != index && of(r) && counts(r, false))
+        .map(|(_, r)| r)
+        .filter(|r| meets(&r.hits, &question))
+        .map(|r| (r, matches(r)))
+        .collect::<Vec<_>>();
+    let candidates = others
+        .iter()
+        .map(|(r, matches)| Candidate {
+            span: r.rule.span,
+            matches,
+            preferred: r.rule.effect != rule.rule.effect,
+        })
+        .collect::<Vec<_>>();
+    cover(&question, &block.domains[1], &candidates)
+}
+
+fn meets(hits: &Dfa<Hit>, question: &Dfa<bool>) -> bool {
+    crate::automata::witness::shortest_over_pair(
+        hits,
+        question,
+        |h, &q| q && *h > Hit::Refused,
+        BUDGET,
+    ) != Ok(None)
+>>>>>>> h2
 }
 
 /// A command that a rule matches.

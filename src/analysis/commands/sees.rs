@@ -1,41 +1,31 @@
 //! Whether a rule is decided by the words of a command or by its text.
 
 use super::{Alphabet, Unread};
-use crate::automata::{Dfa, Re, TooLarge, determinize, regex, text};
+use crate::automata::{Dfa, Re, TooLarge, argv, determinize, regex, text};
 use crate::hir::CommandRule;
 use crate::limits::MAX_PATTERN_STATES;
 use crate::syntax::ast::PatternKind;
 
-/// What of a command a rule looks at, where that matters.
-///
-/// In a script, the text that rules on texts see has the blanks that stand between the
-/// words there, which a vector does not tell; and texts that are denied are searched in
-/// the whole script.
+/// Rules that are decided together where words of a command are not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Sees {
-    /// Words, or a text in which one blank is as good as several: what the vector is
-    /// decides.
+pub enum Unit {
+    /// Patterns of words, and nothing else.
     Words,
-    /// Such a text, and nothing else.
-    AnyBlanks,
-    /// A text with its very blanks, and nothing else.
-    Blanks,
-    /// Both words and very blanks.
-    Mixed,
+    /// Patterns of texts, and nothing else.
+    Texts,
+    /// By itself: a rule with path words, or with exceptions of the other kind.
+    Apart,
 }
 
-impl Sees {
-    /// Whether it is the text alone that decides whether the rule applies.
-    #[must_use]
-    pub fn is_text(self) -> bool {
-        matches!(self, Sees::AnyBlanks | Sees::Blanks)
-    }
-
-    /// Whether the vector alone decides whether the rule applies.
-    #[must_use]
-    pub fn is_vector(self) -> bool {
-        matches!(self, Sees::AnyBlanks | Sees::Words)
-    }
+/// What of a command a rule looks at, where that matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Sees {
+    /// With which others it is decided.
+    pub unit: Unit,
+    /// In a script, the text that rules on texts see has the blanks that stand between
+    /// the words there, which a vector does not tell. Whether one blank is not as good as
+    /// several.
+    pub blanks: bool,
 }
 
 impl Alphabet {
@@ -44,25 +34,28 @@ impl Alphabet {
     /// # Errors
     /// [`Unread`].
     pub fn sees(&self, rule: &CommandRule) -> Result<Sees, Unread> {
-        let (mut words, mut blanks) = (false, false);
+        let (mut words, mut texts, mut blanks) = (false, false, false);
         for pattern in std::iter::once(&rule.pattern).chain(&rule.except) {
             let text = match pattern.kind {
                 PatternKind::Word => {
                     words = true;
+                    // A path word is a kind of its own.
+                    texts |= !argv::words(&pattern.text, false)?.holes.is_empty();
                     continue;
                 }
                 PatternKind::Regex => regex::search(&pattern.text)?.to_dfa(self.classes())?,
                 PatternKind::Glob => self.plain(&text::glob(&pattern.text)?)?,
                 PatternKind::Text => self.plain(&text::literal(&pattern.text)?)?,
             };
-            blanks |= !text.ignores_runs(&[b' ', b'\t']);
+            texts = true;
+            blanks |= !text.ignores_runs(b" \t");
         }
-        Ok(match (words, blanks) {
-            (true, false) => Sees::Words,
-            (false, false) => Sees::AnyBlanks,
-            (false, true) => Sees::Blanks,
-            (true, true) => Sees::Mixed,
-        })
+        let unit = match (words, texts) {
+            (true, false) => Unit::Words,
+            (false, _) => Unit::Texts,
+            (true, true) => Unit::Apart,
+        };
+        Ok(Sees { unit, blanks })
     }
 
     fn plain(&self, re: &Re) -> Result<Dfa<bool>, TooLarge> {
