@@ -3,23 +3,14 @@
 use super::fate::{Fate, Fates, Thing, common, cover, places, usual_phase};
 use crate::analysis::BUDGET;
 use crate::analysis::commands::{
-<<<<<<< HEAD
-    Alphabet, Class, Hit, Outcomes, Rule, Rules, Sees, Tally, Unread, decide, find,
-=======
-    Alphabet, Class, Hit, Rule, Rules, Sees, Tally, Unit, Unread, decide, find,
->>>>>>> h2
+    Alphabet, Class, Hit, Outcomes, Rule, Rules, Sees, Tally, Unit, Unread, decide, find,
 };
-use crate::automata::{Dfa, TooLarge, intersect};
+use crate::automata::{ByteSet, Dfa, TooLarge, intersect};
 use crate::hir::{CommandRule, Commands, Context};
 use crate::limits::MAX_PRODUCT_STATES;
 use crate::request::{Ask, Judge};
 use crate::source::{Span, Spanned};
-<<<<<<< HEAD
-use crate::syntax::ast::PatternKind;
 use mero_runtime::{Effect, Phase};
-=======
-use mero_runtime::{Effect, Permission, Phase};
->>>>>>> h2
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Rules of a context that are counted on when others are judged.
@@ -342,9 +333,13 @@ fn runner_allowed(block: &Block<'_>) -> bool {
 /// The rules among `of` that together match what a rule matches.
 fn blamed(block: &Block<'_>, index: usize, of: impl Fn(&Rule<'_>) -> bool) -> Vec<Span> {
     let Some(rule) = block.rules.rules.get(index) else { return Vec::new() };
-<<<<<<< HEAD
     let language = |r: &Rule<'_>| r.hits.map(|&h| matches!(h, Hit::Ask | Hit::Full));
-    let others = block.rules.rules.iter().enumerate().filter(|(i, r)| *i != index && of(r));
+    let others = block
+        .rules
+        .rules
+        .iter()
+        .enumerate()
+        .filter(|(i, r)| *i != index && of(r) && counts(r, false));
     let (picked, _) = cover(
         &language(rule),
         &block.domains[1],
@@ -354,28 +349,6 @@ fn blamed(block: &Block<'_>, index: usize, of: impl Fn(&Rule<'_>) -> bool) -> Ve
         |r| r.rule.effect != rule.rule.effect,
     );
     places(picked.into_iter().map(|r| r.rule.span))
-=======
-    let matches = |r: &Rule<'_>| r.hits.map(|&h| matches!(h, Hit::Ask | Hit::Full));
-    let question = rule.hits.map(|&h| matches!(h, Hit::Ask | Hit::Full));
-    let others = block
-        .rules
-        .rules
-        .iter()
-        .enumerate()
-        .filter(|(i, r)| *i != index && of(r) && counts(r, false))
-        .map(|(_, r)| r)
-        .filter(|r| meets(&r.hits, &question))
-        .map(|r| (r, matches(r)))
-        .collect::<Vec<_>>();
-    let candidates = others
-        .iter()
-        .map(|(r, matches)| Candidate {
-            span: r.rule.span,
-            matches,
-            preferred: r.rule.effect != rule.rule.effect,
-        })
-        .collect::<Vec<_>>();
-    cover(&question, &block.domains[1], &candidates)
 }
 
 fn meets(hits: &Dfa<Hit>, question: &Dfa<bool>) -> bool {
@@ -385,7 +358,6 @@ fn meets(hits: &Dfa<Hit>, question: &Dfa<bool>) -> bool {
         |h, &q| q && *h > Hit::Refused,
         BUDGET,
     ) != Ok(None)
->>>>>>> h2
 }
 
 /// A command that a rule matches.
