@@ -1,7 +1,9 @@
 //! Findings about idle statements against the tables: small random policies, one
 //! statement a line, from which each line that is said to change nothing is taken out,
-//! and everything is asked again.
+//! and everything is asked again. `IDLE_FIRST` and `IDLE_ROUNDS` choose the policies;
+//! `IDLE_SILENT` lists the lines that could go and of which nothing is said.
 #![allow(
+    clippy::disallowed_methods,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,

@@ -29,22 +29,12 @@ pub fn valid(classes: &Arc<Classes>, letters: ByteSet, nonempty: bool) -> Dfa<bo
                 _ => 2,
             };
             trans.push(match state {
-                0 if with => {
-                    if letters.contains(byte) {
-                        1
-                    } else {
-                        5
-                    }
-                }
+                0 if with && letters.contains(byte) => 1,
+                0 if with => 5,
                 0 | 1 => inside(false),
                 2 => inside(true),
-                3 if with => {
-                    if letters.contains(byte) {
-                        4
-                    } else {
-                        5
-                    }
-                }
+                3 if with && letters.contains(byte) => 4,
+                3 if with => 5,
                 3 | 4 => inside(!nonempty),
                 _ => 5,
             });

@@ -85,6 +85,7 @@ impl Fates {
             let idle = !fates.iter().any(|f| matches!(f, Fate::Decides));
             // Where contexts differ, the weakest statement is true of all.
             let first = fates.iter().max_by_key(|f| match f {
+                Fate::DeniesNothing { .. } => 3,
                 Fate::Redundant { .. } | Fate::SaysNothing => 2,
                 Fate::Below { .. } | Fate::Duplicate { .. } => 1,
                 _ => 0,
