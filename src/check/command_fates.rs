@@ -30,7 +30,8 @@ struct Part<'p> {
 fn counts(rule: &Rule<'_>, only_words: bool) -> bool {
     match rule.sees.unit {
         _ if rule.sees.blanks => false,
-        Unit::Texts => false,
+        // A text that is denied is found in a script as it is in a vector.
+        Unit::Texts => rule.rule.effect == Effect::Deny,
         Unit::Words => true,
         // What some value is denied for is denied, whichever rule does it.
         Unit::Apart => !only_words || rule.rule.effect == Effect::Deny,
