@@ -147,7 +147,8 @@ fn every_finding_of_check_has_a_file_that_fires_it_and_a_near_miss() {
     let files = files();
     let names = files.iter().map(|(n, _)| n.as_str()).collect::<BTreeSet<_>>();
     let own = |id: &str| id > "M03" && names.contains(registry::find(id).unwrap().name);
-    for code in registry::ALL.iter().filter(|c| c.id > "M03") {
+    // No policy brings `phase-order` about: it would be a fault of the checker's own.
+    for code in registry::ALL.iter().filter(|c| c.id > "M03" && c.name != "phase-order") {
         assert!(own(code.id), "tests/findings/{}.md is missing", code.name);
     }
     for (name, text) in &files {

@@ -107,6 +107,17 @@ fn told(diagnostics: &[Diagnostic]) -> Vec<String> {
     diagnostics.iter().map(|d| format!("{} {}: {}", d.code.id, d.code.name, d.message)).collect()
 }
 
+/// The finding that no policy can bring about: it would be a fault of the checker's own.
+const NEVER: &str = "phase-order";
+
+/// Whether a finding counts on the page of a code: a short example about the rules of a
+/// `commands` block need not be safe in every other way, nor have tests.
+fn matters(code: &Code, d: &Diagnostic) -> bool {
+    d.code.id == code.id
+        || d.level == Level::Error
+        || (d.level == Level::Warning && d.code.group == code.group)
+}
+
 #[test]
 fn every_example_fires_its_code_and_no_other() {
     for code in registry::ALL {
@@ -114,11 +125,12 @@ fn every_example_fires_its_code_and_no_other() {
             Some(analysis) => vec![analysis],
             None => blocks(section(code, "Example")).iter().map(|b| of_block(b)).collect(),
         };
+        if code.name == NEVER {
+            continue;
+        }
         assert!(!analyses.is_empty(), "the page of {} has no example", code.id);
         for mut analysis in analyses {
-            // Else every example would need tests.
-            let own = |d: &Diagnostic| d.level > Level::Note || d.code.group != Group::Tests;
-            analysis.diagnostics.retain(|d| own(d) || d.code.id == code.id);
+            analysis.diagnostics.retain(|d| matters(code, d));
             let told = told(&analysis.diagnostics);
             assert!(!told.is_empty(), "the example of {} has no finding", code.id);
             assert!(
@@ -139,10 +151,13 @@ fn every_example_fires_its_code_and_no_other() {
 fn no_repaired_form_has_a_finding() {
     for code in registry::ALL {
         let repaired = blocks(section(code, "Repaired"));
+        if code.name == NEVER {
+            continue;
+        }
         assert!(!repaired.is_empty(), "the page of {} has no repaired form", code.id);
         for block in repaired {
             let analysis = of_block(&block);
-            let found = analysis.diagnostics.iter().filter(|d| d.level > Level::Note);
+            let found = analysis.diagnostics.iter().filter(|d| matters(code, d));
             let found = found.cloned().collect::<Vec<_>>();
             assert!(found.is_empty(), "the repaired {} has {:#?}", code.id, told(&found));
             let compiled = table::compile(&analysis.policy, table::Options::default());

@@ -51,6 +51,9 @@ impl Assert {
     }
 }
 
+/// Vectors that may be set aside, one by one, since no table confirms that they refute.
+const DOUBTS: usize = 24;
+
 /// The assertions of one context, with what they share.
 pub(super) struct Prover<'p> {
     context: &'p Context,
@@ -190,40 +193,38 @@ impl<'p> Prover<'p> {
             alphabet.reading(pattern, &assert.except, by_name).map_err(|e| e.to_string())?;
         let outcomes = Outcomes::new(alphabet, &[self.context]);
         let mut doubtful = None;
-        for plain in [true, false] {
-            for class in [Class::Written, Class::Bypass] {
-                let mut phases = assert.phases.iter().copied().filter(|&p| Class::of(p) == class);
-                let Some(first) = phases.next() else { continue };
-                let phases = std::iter::once(first).chain(phases).collect::<Vec<_>>();
-                let letters = alphabet.possible(class, outcomes.letters(class));
+        for class in [Class::Written, Class::Bypass] {
+            let of_class = |p: &Phase| Class::of(*p) == class;
+            let phases = assert.phases.iter().copied().filter(of_class).collect::<Vec<_>>();
+            if phases.is_empty() {
+                continue;
+            }
+            let letters = alphabet.possible(class, outcomes.letters(class));
+            let mut left = question.clone();
+            for plain in [true, false] {
                 let domain = alphabet.domain(letters, plain).map_err(|e| e.to_string())?;
-                let mut refuted = None;
-                let mut tried = 0_usize;
-                let all = |&q: &bool| q;
-                commands::visit(&question, all, &domain, &[rules], BUDGET, |_, tallies, string| {
-                    for &phase in &phases {
-                        let effect = self.admitted(phase, || {
-                            let tally = tallies.first().copied().unwrap_or_default();
-                            decide(rules.block, tally, phase).0
-                        });
-                        if !assert.forbids(effect) {
-                            continue;
-                        }
-                        let string = string();
-                        let mut candidates = outcomes.realised(alphabet, &string).into_iter();
-                        refuted = candidates.find_map(|argv| self.vector(assert, phase, argv));
-                        doubtful.get_or_insert_with(|| alphabet.words(&string));
-                        tried = tried.saturating_add(1);
-                        if refuted.is_some() {
+                let mut attempts = 0..DOUBTS;
+                while let Some((phase, string)) =
+                    self.forbidden(assert, &phases, rules, &left, &domain)?
+                {
+                    // A word that is put in for another must still be meant.
+                    let meant = |argv: &Vec<Vec<u8>>| *question.run(&alphabet.string(argv));
+                    let candidates = outcomes.realised(alphabet, &string);
+                    let mut candidates = candidates.into_iter().filter(meant);
+                    let refuted = candidates.find_map(|argv| self.vector(assert, phase, argv));
+                    if let Some(answered) = refuted {
+                        return Ok(Verdict::Failed(answered));
+                    }
+                    // A path's letter was not that of the word: others may be.
+                    let words = alphabet.words(&string);
+                    let less = alphabet.except(&left, &words).map_err(|e| e.to_string())?;
+                    match (attempts.next(), less) {
+                        (Some(_), Some(less)) => left = less,
+                        _ => {
+                            doubtful = Some(words);
                             break;
                         }
                     }
-                    // Where a path's letter is not that of the word, others are.
-                    refuted.is_some() || tried > 200
-                })
-                .map_err(|e| e.to_string())?;
-                if let Some(answered) = refuted {
-                    return Ok(Verdict::Failed(answered));
                 }
             }
         }
@@ -237,6 +238,35 @@ impl<'p> Prover<'p> {
                 String::from_utf8_lossy(&argv.join(&b' '))
             )),
         })
+    }
+
+    /// A string of `left` whose tally gets what the assertion forbids, and the phase.
+    fn forbidden(
+        &self,
+        assert: &Assert,
+        phases: &[Phase],
+        rules: &Rules<'_>,
+        left: &Dfa<bool>,
+        domain: &Dfa<bool>,
+    ) -> Result<Option<(Phase, Vec<u8>)>, String> {
+        let mut found = None;
+        commands::visit(
+            left,
+            |&l| l,
+            domain,
+            &[rules],
+            BUDGET,
+            |_, tallies, string| {
+                let tally = tallies.first().copied().unwrap_or_default();
+                let forbids = |&phase: &Phase| {
+                    assert.forbids(self.admitted(phase, || decide(rules.block, tally, phase).0))
+                };
+                found = phases.iter().copied().find(forbids).map(|phase| (phase, string()));
+                found.is_some()
+            },
+        )
+        .map_err(|e| e.to_string())?;
+        Ok(found)
     }
 
     /// A vector that refutes, as a string if that does too.

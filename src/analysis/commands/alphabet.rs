@@ -240,6 +240,33 @@ impl Alphabet {
         self.carved(pattern, except, by_name, 0, REFUSED)
     }
 
+    /// A language without one vector, whatever its letters. `None` if the patterns do not
+    /// tell the vector from others: what holds for it need not hold for them.
+    ///
+    /// # Errors
+    /// [`TooLarge`].
+    pub fn except(
+        &self,
+        language: &Dfa<bool>,
+        argv: &[Vec<u8>],
+    ) -> Result<Option<Dfa<bool>>, TooLarge> {
+        let map = self.classes.map();
+        let alone = |&byte: &u8| {
+            let class = map[usize::from(byte)];
+            map.iter().filter(|&&c| c == class).count() == 1
+        };
+        if !argv.iter().flatten().all(alone) {
+            return Ok(None);
+        }
+        let letter = || match self.keys.is_empty() {
+            true => Re::Empty,
+            false => Re::set(self.letters()),
+        };
+        let words = argv.iter().map(|w| Re::cat([letter(), Re::literal(w), Re::byte(0)]));
+        let one = determinize(&Re::cat(words), &self.classes, MAX_PATTERN_STATES)?;
+        Ok(Some(difference(language, &one, MAX_PRODUCT_STATES)?))
+    }
+
     /// A vector as a string of this alphabet, with letters that refuse.
     #[must_use]
     pub fn string(&self, argv: &[Vec<u8>]) -> Vec<u8> {
