@@ -48,10 +48,10 @@ pub(crate) struct View<'p> {
 /// # Errors
 /// What keeps the policy from being compiled: then nothing can be said of its
 /// decisions.
-pub fn run(policy: &Policy) -> Result<Vec<Diagnostic>, Box<Diagnostic>> {
+pub fn run(policy: &Policy) -> Result<Report, Box<Diagnostic>> {
     let compiled = table::compile(policy, table::Options::default())?;
     let mut out = Vec::new();
-    let Ok(judge) = Judge::new(&compiled.bytes, policy) else { return Ok(out) };
+    let Ok(judge) = Judge::new(&compiled.bytes, policy) else { return Ok(Report::default()) };
     let fates = fate::Fates::of(policy, &judge);
     let view = View { policy, judge, fates };
     for check in RULES {
@@ -66,7 +66,37 @@ pub fn run(policy: &Policy) -> Result<Vec<Diagnostic>, Box<Diagnostic>> {
     let spoken = spoken.collect();
     out.extend(idle::check(&view, &spoken));
     out.extend(idle::unproved(&view));
-    Ok(out)
+    let proved = proved(policy, &out);
+    Ok(Report { findings: out, proved })
+}
+
+/// What the rules have to say.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// In no order.
+    pub findings: Vec<Diagnostic>,
+    /// Claims of the policy that hold for every request.
+    pub proved: Vec<String>,
+}
+
+/// Claims about which nothing is found, neither that they fail nor that they could not be
+/// proved.
+fn proved(policy: &Policy, found: &[Diagnostic]) -> Vec<String> {
+    let silent = |span| !found.iter().any(|d| d.primary.span == span);
+    let mut out = Vec::new();
+    if !found.iter().any(|d| d.code.id == codes::PHASE_ORDER.id) {
+        out.push("phase-monotonicity".to_owned());
+    }
+    for context in &policy.contexts {
+        let wider = context.narrows.as_ref().filter(|n| silent(n.span));
+        let wider = wider.and_then(|n| policy.contexts.get(n.node));
+        out.extend(wider.map(|w| format!("{} narrows {}", context.name, w.name)));
+    }
+    for assert in policy.asserts.iter().filter(|a| silent(a.span)) {
+        let context = policy.contexts.get(assert.context).map_or("", |c| c.name.as_str());
+        out.push(format!("assert {context} {}", assert.text()));
+    }
+    out
 }
 
 /// Rules of their own, in no order: findings are sorted by place.

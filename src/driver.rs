@@ -23,6 +23,8 @@ pub struct Analysis {
     pub policy: Policy,
     /// All findings, sorted.
     pub diagnostics: Vec<Diagnostic>,
+    /// Claims of the policy that were proved for every request.
+    pub proved: Vec<String>,
     /// The trees, for `--emit ast`.
     pub units: Vec<Unit>,
     /// The policy file's own directory: the default base.
@@ -61,10 +63,14 @@ pub fn analyse(host: &dyn Host, policy: &str) -> Result<Analysis, LoadError> {
     let (policy, found) = resolve::resolve(&units, &sources);
     diagnostics.extend(found);
     diagnostics.extend(check::patterns(&policy));
+    let mut proved = Vec::new();
     // With half a policy, most of what the rules say would be wrong.
     if !broken && !diagnostics.iter().any(|d| d.level == Level::Error) {
         match check::run(&policy) {
-            Ok(found) => diagnostics.extend(found),
+            Ok(report) => {
+                diagnostics.extend(report.findings);
+                proved = report.proved;
+            }
             Err(unfit) => diagnostics.push(*unfit),
         }
     }
@@ -75,7 +81,7 @@ pub fn analyse(host: &dyn Host, policy: &str) -> Result<Analysis, LoadError> {
     diagnostics.dedup_by(|a, b| {
         a.code.id == b.code.id && a.primary == b.primary && a.message == b.message
     });
-    Ok(Analysis { policy, diagnostics, units, directory })
+    Ok(Analysis { policy, diagnostics, proved, units, directory })
 }
 
 /// Takes out what `@allow` annotations silence, and reports those that silence

@@ -26,6 +26,7 @@ pub mod source;
 pub mod suite;
 pub mod syntax;
 pub mod table;
+pub mod validate;
 
 /// The Rust blocks of the README, as doctests.
 #[cfg(doctest)]

@@ -274,7 +274,7 @@ proptest! {
             return Ok(());
         }
         for ask in world() {
-            if !meant(&assertion, &ask) {
+            if !meant(assertion, &ask) {
                 continue;
             }
             for &phase in &assert.phases {

@@ -27,6 +27,7 @@ mod builtins;
 mod compound;
 mod expand;
 mod heredoc;
+mod redirect;
 mod words;
 
 use alloc::vec::Vec;

@@ -18,15 +18,15 @@ use mero_runtime::{Permission, Phase};
 
 /// All ways in which rules can apply.
 fn tallies() -> impl Iterator<Item = Tally> {
-    (0..243_u16).map(|n| {
-        let digit = |place: u16| u8::try_from(n / place % 3).unwrap_or(0);
-        Tally {
-            deny: digit(1),
-            ask: digit(3),
-            allow: digit(9),
-            readonly: digit(27),
-            refused: digit(81),
-        }
+    let counts = || 0..3_u8;
+    counts().flat_map(move |deny| {
+        counts().flat_map(move |ask| {
+            counts().flat_map(move |allow| {
+                counts().flat_map(move |readonly| {
+                    counts().map(move |refused| Tally { deny, ask, allow, readonly, refused })
+                })
+            })
+        })
     })
 }
 

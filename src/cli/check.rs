@@ -7,6 +7,7 @@ use super::{FOUND, Failure, Outcome, Terminal};
 use crate::diag::{Diagnostic, Level, did_you_mean, registry, render};
 use crate::driver::{self, Analysis, Host};
 use clap::ValueEnum;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -221,14 +222,20 @@ fn json(analyses: &[Analysis], counts: Counts) -> String {
             findings.extend(list);
         }
     }
+    let proved = analyses.iter().flat_map(|a| &a.proved).collect::<BTreeSet<_>>();
+    let unproved = analyses.iter().flat_map(|a| &a.diagnostics);
+    let unproved = unproved
+        .filter(|d| d.code.id == registry::UNPROVED.id)
+        .map(|d| d.message.as_str())
+        .collect::<Vec<_>>();
     let value = serde_json::json!({
         "findings": findings,
         "summary": {
             "errors": counts.errors,
             "warnings": counts.warnings,
             "files": counts.files,
-            "proved": [],
-            "unproved": [],
+            "proved": proved,
+            "unproved": unproved,
         },
     });
     serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"

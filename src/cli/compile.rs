@@ -4,6 +4,7 @@ use super::engine::{show, sound};
 use super::{Failure, Outcome, Terminal};
 use crate::driver::Host;
 use crate::table::{self, Options, Stats};
+use crate::validate::validate;
 use clap::ValueEnum;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -59,6 +60,8 @@ impl Compile {
         let table = mero_runtime::Table::from_bytes(&compiled.bytes).map_err(|e| {
             Failure::Internal { message: format!("the table just written is refused: {e}") }
         })?;
+        validate(&analysis.policy, &compiled.bytes)
+            .map_err(|message| Failure::Internal { message })?;
         let digest = hex(&table.digest());
         let pretty = |v: &serde_json::Value| {
             (serde_json::to_string_pretty(v).unwrap_or_default() + "\n").into_bytes()

@@ -1,0 +1,216 @@
+//! `meroc diff`, end to end.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects
+)]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const OLD: &str = r#"edition 1
+context worker {
+    mount root at "./workspace" {
+        allow read | write
+        ask   write
+        hide  "*.pem", ".env*"
+    }
+    commands {
+        allow "ls ..."
+        allow "cat {read...}"
+        ask   "git push ..."
+    }
+    tools { allow "grep" }
+}
+"#;
+
+struct World(PathBuf);
+
+impl World {
+    fn new(name: &str, new: &str) -> World {
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("diff-{name}"));
+        let _ = std::fs::remove_dir_all(&directory);
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::write(directory.join("old.mero"), OLD).unwrap();
+        std::fs::write(directory.join("new.mero"), new).unwrap();
+        World(directory)
+    }
+
+    fn meroc(&self, args: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_meroc")).args(args).current_dir(&self.0).output().unwrap()
+    }
+
+    fn json(&self, more: &[&str]) -> Value {
+        let args = [&["diff", "old.mero", "new.mero", "--format", "json"], more].concat();
+        serde_json::from_slice(&self.meroc(&args).stdout).unwrap()
+    }
+
+    /// Puts a request to one side.
+    fn eval(&self, policy: &str, change: &Value) -> (String, String) {
+        let mut request = change["request"].clone();
+        request["context"] = change["context"].clone();
+        request["phase"] = change["phase"].clone();
+        std::fs::write(self.0.join("request"), request.to_string()).unwrap();
+        let input = std::fs::File::open(self.0.join("request")).unwrap();
+        let out = Command::new(env!("CARGO_BIN_EXE_meroc"))
+            .args(["eval", policy])
+            .stdin(input)
+            .current_dir(&self.0)
+            .output()
+            .unwrap();
+        let answer: Value = serde_json::from_slice(&out.stdout).unwrap();
+        (answer["effect"].as_str().unwrap().into(), answer["reason"].as_str().unwrap().into())
+    }
+
+    /// Every change is what `eval` says on both sides.
+    fn confirmed(&self, diff: &Value) -> Vec<(String, String, String)> {
+        let changes = diff["changes"].as_array().unwrap();
+        let mut out = Vec::new();
+        for change in changes {
+            for (side, policy) in [("before", "old.mero"), ("after", "new.mero")] {
+                let text = |key: &str| change[side][key].as_str().unwrap().to_owned();
+                assert_eq!(self.eval(policy, change), (text("effect"), text("reason")), "{change}");
+            }
+            let text = |v: &Value| v.as_str().unwrap().to_owned();
+            out.push((
+                text(&change["direction"]),
+                text(&change["before"]["effect"]),
+                text(&change["after"]["effect"]),
+            ));
+        }
+        out.sort();
+        out.dedup();
+        out
+    }
+}
+
+fn of(direction: &str, before: &str, after: &str) -> (String, String, String) {
+    (direction.to_owned(), before.to_owned(), after.to_owned())
+}
+
+#[test]
+fn a_policy_is_equivalent_to_itself_however_spelt() {
+    let world = World::new("same", &OLD.replace("\"ls ...\"", "\"(ls|ls) ...\""));
+    let diff = world.json(&[]);
+    assert_eq!((&diff["equivalent"], &diff["proved"]), (&true.into(), &true.into()), "{diff}");
+    let out = world.meroc(&["diff", "old.mero", "new.mero", "--fail-on", "any"]);
+    assert_eq!(out.status.code(), Some(0));
+}
+
+#[test]
+fn what_is_asked_for_no_more_widens() {
+    let world = World::new("ask", &OLD.replace("        ask   write\n", ""));
+    let diff = world.json(&[]);
+    assert_eq!(world.confirmed(&diff), [of("widens", "ask", "allow")]);
+    assert_eq!(diff["proved"], true);
+    let gate = |what: &str| world.meroc(&["diff", "old.mero", "new.mero", "--fail-on", what]);
+    assert_eq!(gate("widen").status.code(), Some(1));
+    assert_eq!(gate("any").status.code(), Some(1));
+    assert_eq!(world.meroc(&["diff", "old.mero", "new.mero"]).status.code(), Some(0));
+}
+
+#[test]
+fn what_is_hidden_no_more_can_be_shown_by_commands_too() {
+    let world = World::new("hide", &OLD.replace(", \".env*\"", ""));
+    let diff = world.json(&[]);
+    let changes = world.confirmed(&diff);
+    assert!(changes.contains(&of("widens", "deny", "allow")), "{changes:?}");
+    let commands = diff["changes"].as_array().unwrap();
+    let cat =
+        |c: &&Value| c["request"]["command"].as_str().is_some_and(|c| c.starts_with("cat .env"));
+    assert!(commands.iter().any(|c| cat(&c)), "{diff}");
+    assert_eq!(diff["proved"], true, "{diff}");
+}
+
+#[test]
+fn what_is_stricter_narrows_and_passes_the_gate() {
+    let new = OLD
+        .replace("allow \"ls ...\"", "ask \"ls ...\"")
+        .replace("\"*.pem\"", "\"*.pem\", \"*.key\"");
+    let world = World::new("narrow", &new);
+    let diff = world.json(&[]);
+    assert!(world.confirmed(&diff).iter().all(|(d, ..)| d == "narrows"), "{diff}");
+    let out = world.meroc(&["diff", "old.mero", "new.mero", "--fail-on", "widen"]);
+    assert_eq!(out.status.code(), Some(0));
+}
+
+#[test]
+fn reasons_are_shown_on_request() {
+    let world = World::new(
+        "reason",
+        &OLD.replace("ask   \"git push ...\"", "ask   \"git push ...\"\n        deny  \"rm ...\""),
+    );
+    assert_eq!(world.json(&[])["equivalent"], true);
+    let diff = world.json(&["--reasons"]);
+    assert_eq!(world.confirmed(&diff), [of("reason", "deny", "deny")]);
+}
+
+#[test]
+fn contexts_and_mounts_come_and_go() {
+    let world = World::new("rename", &OLD.replace("context worker", "context helper"));
+    let diff = world.json(&[]);
+    assert_eq!(diff["renamed"][0]["after"], "helper", "{diff}");
+    assert_eq!(diff["changes"].as_array().unwrap().len(), 0);
+    let world = World::new("moved", &OLD.replace("./workspace", "/"));
+    let diff = world.json(&[]);
+    assert_eq!(diff["moved"][0]["direction"], "widens", "{diff}");
+    let world = World::new("gone", "edition 1\ncontext other { tools { allow \"x\" } }\n");
+    let diff = world.json(&[]);
+    assert_eq!((&diff["removed"][0], &diff["added"][0]), (&"worker".into(), &"other".into()));
+}
+
+#[test]
+fn what_surrounds_the_rules_counts() {
+    for (name, more) in [
+        ("otherwise", "otherwise ask"),
+        ("opaque", "opaque ask"),
+        ("env", "env \"MY_NAME\""),
+        ("wrappers", "wrappers \"sudo\""),
+    ] {
+        let world = World::new(
+            name,
+            &OLD.replace(
+                "        allow \"ls ...\"",
+                &format!("        {more}\n        allow \"ls ...\""),
+            ),
+        );
+        let diff = world.json(&[]);
+        assert!(!world.confirmed(&diff).is_empty(), "{name}: {diff}");
+    }
+}
+
+#[test]
+fn a_revision_can_be_named() {
+    let world = World::new("revision", OLD);
+    let git = |args: &[&str]| {
+        let out = Command::new("git").args(args).current_dir(&world.0).output().unwrap();
+        assert!(out.status.success(), "{out:?}");
+    };
+    git(&["init", "-q"]);
+    git(&["add", "old.mero"]);
+    git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "x"]);
+    std::fs::write(world.0.join("old.mero"), OLD.replace("ask   write", "deny write")).unwrap();
+    let out = world.meroc(&[
+        "diff",
+        "HEAD:old.mero",
+        "old.mero",
+        "--format",
+        "markdown",
+        "--fail-on",
+        "any",
+    ]);
+    let text = String::from_utf8(out.stdout).unwrap();
+    assert!(text.contains("narrows | `worker`"), "{text}");
+    assert_eq!(out.status.code(), Some(1));
+}
+
+#[test]
+fn what_cannot_be_compared_is_an_error() {
+    let world = World::new("errors", "edition 1\ncontext worker { allow nothing }\n");
+    assert_eq!(world.meroc(&["diff", "old.mero", "new.mero"]).status.code(), Some(1));
+    assert_eq!(world.meroc(&["diff", "old.mero", "missing.mero"]).status.code(), Some(2));
+}
