@@ -56,6 +56,9 @@ pub enum TooLarge {
     /// More elementary steps than allowed.
     #[error("needs more than {0} steps to build")]
     Work(usize),
+    /// More mounts than are looked at together.
+    #[error("more than {0} mounts")]
+    Mounts(usize),
     /// The automata do not share byte classes, or the classes are too coarse for
     /// the pattern: a mistake of the caller, refused rather than answered wrongly.
     #[error("byte classes do not tell apart what the pattern does")]

@@ -27,3 +27,6 @@ pub const MAX_PRODUCT_STATES: usize = 60_000;
 pub const MAX_MUTANTS: usize = 2_000;
 /// States that the tables of all mutants may have together.
 pub const MAX_MUTANT_STATES: usize = 10_000_000;
+/// Mounts of one context about all of whose paths questions are answered; beyond that
+/// they are unproved.
+pub const MAX_ANALYSED_MOUNTS: usize = 500;

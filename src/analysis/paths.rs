@@ -27,7 +27,7 @@ use crate::analysis::paths::list::Island;
 use crate::automata::glob;
 use crate::automata::{ByteSet, Classes, Dfa, Re, TooLarge, determinize, product_tree};
 use crate::hir::{Anchor, Context};
-use crate::limits::{MAX_PATTERN_STATES, MAX_PRODUCT_STATES};
+use crate::limits::{MAX_ANALYSED_MOUNTS, MAX_PATTERN_STATES, MAX_PRODUCT_STATES};
 use mero_runtime::{Effect, Permission, Phase, Reason, phases};
 use std::sync::Arc;
 
@@ -53,6 +53,9 @@ impl Alphabet {
         contexts: &[&Context],
         patterns: impl IntoIterator<Item = &'p str>,
     ) -> Result<Alphabet, TooLarge> {
+        if contexts.iter().any(|c| c.mounts.len() > MAX_ANALYSED_MOUNTS) {
+            return Err(TooLarge::Mounts(MAX_ANALYSED_MOUNTS));
+        }
         let mut sets = vec![ByteSet::of(b'.')];
         let mut pattern = |text: &str| -> Result<(), TooLarge> {
             glob::gitignore(text).map_err(|_| TooLarge::Classes)?.re.sets(&mut sets);

@@ -11,10 +11,23 @@ use std::mem::discriminant;
 /// Findings for one context: more would say the same again.
 const MOST: usize = 4;
 
+/// Claims that are examined in one policy.
+const MOST_CLAIMS: usize = 500;
+
 pub(super) fn check(view: &View<'_>) -> Vec<Diagnostic> {
     let mut out = Vec::new();
+    let mut claims = 0_usize;
     for context in &view.policy.contexts {
         let Some(narrows) = &context.narrows else { continue };
+        claims = claims.saturating_add(1);
+        if claims > MOST_CLAIMS {
+            let message = format!("not proved: that `{}` narrows another", context.name);
+            out.push(
+                Diagnostic::new(&codes::UNPROVED, narrows.span, message)
+                    .help(format!("at most {MOST_CLAIMS} claims of a policy are examined")),
+            );
+            continue;
+        }
         let Some(wider) = view.policy.contexts.get(narrows.node) else { continue };
         let side = |context| Side { policy: view.policy, context, judge: &view.judge };
         let comparison = Compare {
