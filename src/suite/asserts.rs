@@ -93,7 +93,7 @@ impl<'p> Prover<'p> {
         };
         let places = || {
             let own = texts(|a| matches!(a, Action::Path(_)));
-            let alphabet = paths::Alphabet::new(&[context], own)?;
+            let alphabet = paths::Alphabet::new(&[context], own.into_iter().chain(["/root"]))?;
             let model = paths::Model::new(context, &alphabet)?;
             Ok(Places { alphabet, model })
         };
@@ -160,6 +160,9 @@ impl<'p> Prover<'p> {
             let carved = alphabet.question(&except.text)?;
             question = difference(&question, &carved, MAX_PRODUCT_STATES)?;
         }
+        if !pattern.text.trim_start_matches('/').starts_with("root") {
+            question = difference(&question, &self.aliases(alphabet)?, MAX_PRODUCT_STATES)?;
+        }
         let walker = paths::Virtual::new(model, alphabet)?;
         let mut refuted = None;
         let mut phase_found = None;
@@ -183,6 +186,26 @@ impl<'p> Prover<'p> {
                 String::from_utf8_lossy(&string)
             )),
         })
+    }
+
+    /// Paths that name by `/root/…` what has a shorter name: `except` is about places, and
+    /// is written for one name of each.
+    fn aliases(&self, alphabet: &paths::Alphabet) -> Result<Dfa<bool>, TooLarge> {
+        let mut aliases = alphabet.question("/root")?;
+        let mounts = &self.context.mounts;
+        let root = self.context.root().and_then(|r| mounts.get(r)).map(|m| &m.host);
+        for mount in mounts {
+            // What lies in `root` under a mount's name can be named by `/root/…` only.
+            let mut there = root.cloned();
+            if let Some(host) = &mut there {
+                host.segments.push(mount.slug.clone());
+            }
+            if there.as_ref() != Some(&mount.host) && mount.slug != "root" {
+                let only = alphabet.question(&format!("/root/{}", mount.slug))?;
+                aliases = difference(&aliases, &only, MAX_PRODUCT_STATES)?;
+            }
+        }
+        Ok(aliases)
     }
 
     fn commands(&self, assert: &Assert) -> Result<Verdict, String> {
