@@ -152,6 +152,27 @@ fn redirections_are_decided_by_the_mounts() {
     );
 }
 
+/// Other shells read scripts in their own way: what a POSIX shell would do with one says
+/// nothing about them, but for what is denied.
+#[test]
+fn other_shells_vouch_for_nothing() {
+    check(
+        r#"allow "git log ..." deny "rm ...""#,
+        r#"
+        allow | sh -c 'git log'
+        allow | dash -c 'git log'
+        command-not-allowed | zsh -c 'git log'
+        command-not-allowed | zsh -c 'git log >! x'
+        command-not-allowed | ksh -c 'git log'
+        command-not-allowed | mksh -c 'git log'
+        command-not-allowed | fish -c 'git log'
+        command-not-allowed | fish -c "git log '\\' '; ls; echo '"
+        command-denied | zsh -c 'rm x'
+        command-denied | fish -c 'git log; rm x'
+        "#,
+    );
+}
+
 #[test]
 fn cd_moves_relative_paths() {
     check(

@@ -56,7 +56,7 @@ pub use decision::{Decision, Effect, Kind, MountId, Permission, Phase, Reason, R
 pub use digest::blake3;
 pub use error::TableError;
 pub use eval::Session;
-pub use names::{is_runner, runners};
+pub use names::{is_runner, runners, transparent};
 pub use path::{MAX_PATH, Place};
 #[cfg(feature = "alloc")]
 pub use script::{CommandPart, PartKind};

@@ -68,6 +68,17 @@ pub const fn runners() -> &'static [&'static str] {
     &RUNNERS
 }
 
+/// Shells that read a script as the splitter does.
+pub(crate) const POSIX_SHELLS: [&str; 5] = ["sh", "bash", "dash", "ash", "rbash"];
+
+/// Commands that no rule need name to be allowed, whatever the policy's wrappers: what
+/// they are given is decided as the script that it is, or sets variables that `env` lists.
+#[must_use]
+pub fn transparent() -> impl Iterator<Item = &'static str> {
+    let builtins = ["eval", "trap", "export", "declare", "typeset", "local", "readonly"];
+    POSIX_SHELLS.into_iter().chain(builtins)
+}
+
 /// Whether a command's name, or the base name of its path, is that of a program
 /// that runs other programs.
 #[must_use]

@@ -7,6 +7,7 @@
 mod known;
 
 use self::known::{RUNNERS, Runner, runner};
+use crate::names::POSIX_SHELLS;
 use crate::shell::{Part, Word};
 use alloc::vec::Vec;
 
@@ -23,8 +24,10 @@ pub(crate) enum Inner {
     Unclear { guess: Vec<Word> },
 }
 
-const SHELLS: [&[u8]; 9] =
-    [b"sh", b"bash", b"dash", b"zsh", b"ksh", b"ash", b"mksh", b"rbash", b"fish"];
+/// Shells of other languages: close enough to be searched for what is denied, and not
+/// close enough to vouch for the rest (`>! file` writes the file to one of them, `'\'' is
+/// an open string to another).
+const OTHER_SHELLS: [&[u8]; 4] = [b"zsh", b"ksh", b"mksh", b"fish"];
 
 /// A command's name without its directory.
 fn base(name: &[u8]) -> &[u8] {
@@ -58,7 +61,8 @@ pub(crate) fn inner(words: &[Word]) -> Vec<Inner> {
             one(Inner::Unclear { guess: Vec::new() })
         }
         b"gdb" | b"valgrind" => traced(rest),
-        _ if SHELLS.contains(&name) => shell(rest),
+        _ if POSIX_SHELLS.iter().any(|s| s.as_bytes() == name) => shell(rest, true),
+        _ if OTHER_SHELLS.contains(&name) => shell(rest, false),
         _ if name.starts_with(b"ld-linux") || name.starts_with(b"ld-musl") || name == b"ld.so" => {
             let at = rest.iter().position(|w| w.known().is_none_or(|k| !k.starts_with(b"-")));
             one(plain_command(rest, at.unwrap_or(rest.len())))
@@ -162,7 +166,7 @@ fn script(word: Option<&Word>, local: bool) -> Vec<Inner> {
 
 /// A shell with `-c`; without, it reads a file or its input, and that is for a
 /// rule on the shell itself.
-fn shell(words: &[Word]) -> Vec<Inner> {
+fn shell(words: &[Word], posix: bool) -> Vec<Inner> {
     let mut at = 0usize;
     let mut command = false;
     while let Some(word) = words.get(at) {
@@ -189,7 +193,7 @@ fn shell(words: &[Word]) -> Vec<Inner> {
             }
         }
     }
-    if command { script(words.get(at), true) } else { Vec::new() }
+    if command { script(words.get(at), posix) } else { Vec::new() }
 }
 
 /// Words joined by blanks, as `eval` and `ssh` do.

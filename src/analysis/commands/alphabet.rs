@@ -367,8 +367,7 @@ impl Alphabet {
     /// # Errors
     /// [`Unread`].
     pub fn transparent(&self, block: &Commands) -> Result<Dfa<bool>, Unread> {
-        let mut names = vec!["export", "declare", "typeset", "local", "readonly", "eval"];
-        names.extend(["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "fish"]);
+        let mut names = mero_runtime::transparent().collect::<Vec<_>>();
         match &block.wrappers {
             Some(list) => {
                 // Others are no runners, and nothing is known of them.
