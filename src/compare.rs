@@ -279,8 +279,14 @@ impl Compare<'_> {
 #[must_use]
 pub fn path(string: &[u8], permissions: Permission) -> Ask {
     let directory = string.is_empty() || string.ends_with(b"/");
-    let kind = if directory { Kind::Directory } else { Kind::File };
     let mut path = vec![b'/'];
     path.extend_from_slice(string.strip_suffix(b"/").unwrap_or(string));
+    path_as(path, directory, permissions)
+}
+
+/// The request for a path, a directory or a file.
+#[must_use]
+pub fn path_as(path: Vec<u8>, directory: bool, permissions: Permission) -> Ask {
+    let kind = if directory { Kind::Directory } else { Kind::File };
     Ask::Path { path, permissions, kind }
 }

@@ -59,5 +59,7 @@ pub use eval::Session;
 pub use names::{is_runner, runners, transparent};
 pub use path::{MAX_PATH, Place};
 #[cfg(feature = "alloc")]
+pub use runners::command_at;
+#[cfg(feature = "alloc")]
 pub use script::{CommandPart, PartKind};
 pub use table::{Context, RuleText, Table, TableParts};

@@ -74,6 +74,16 @@ pub(crate) fn inner(words: &[Word]) -> Vec<Inner> {
     }
 }
 
+/// Where in an argument vector the command begins that its first word runs, if it is the
+/// end of the vector as it stands. What stands behind the command's name does not matter.
+#[must_use]
+pub fn command_at(argv: &[&[u8]]) -> Option<usize> {
+    let words = argv.iter().map(|w| Word::from_bytes(w, 0..0)).collect::<Vec<_>>();
+    let [Inner::Command { words: inner, .. }] = &inner(&words)[..] else { return None };
+    let at = words.len().checked_sub(inner.len()).filter(|&at| at > 0)?;
+    (words.get(at..) == Some(&inner[..])).then_some(at)
+}
+
 fn plain_command(words: &[Word], at: usize) -> Inner {
     Inner::Command { words: words.get(at..).unwrap_or(&[]).to_vec(), assignments: Vec::new() }
 }

@@ -21,6 +21,7 @@
 )]
 
 mod list;
+mod names;
 mod walk;
 
 use crate::analysis::paths::list::Island;

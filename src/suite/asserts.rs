@@ -8,15 +8,17 @@
 //! `never run` reads its pattern as `deny` rules do (a first word without `/` is any
 //! program of that name), since it says what must not run.
 
+mod runners;
+
 use super::{Answered, Verdict};
 use crate::analysis::commands::{self, Class, Outcomes, Rules, Unread, decide};
 use crate::analysis::{BUDGET, paths, tools};
-use crate::automata::{Dfa, TooLarge, difference, intersect};
-use crate::compare::path;
+use crate::automata::{Dfa, TooLarge, difference};
+use crate::compare::{path, path_as};
 use crate::hir::{Action, Assert, Context, Policy};
 use crate::limits::MAX_PRODUCT_STATES;
 use crate::request::{Ask, Judge, quoted};
-use crate::syntax::ast::{Pattern, Quantifier};
+use crate::syntax::ast::{Pattern, PatternKind, Quantifier};
 use mero_runtime::{Effect, Permission, Phase, Reason};
 
 impl Assert {
@@ -46,8 +48,19 @@ impl Assert {
             Action::Argv => "argv".to_owned(),
             Action::Tool => "tool".to_owned(),
         };
-        let pattern = self.pattern.as_ref().map_or_else(String::new, |p| format!(" {:?}", p.text));
-        format!("{quantifier}{effect} {action}{pattern}")
+        let written = |p: &Pattern| {
+            let prefix = match p.kind {
+                PatternKind::Word => "",
+                PatternKind::Regex => "re",
+                PatternKind::Glob => "glob",
+                PatternKind::Text => "text",
+            };
+            format!(" {prefix}{:?}", p.text)
+        };
+        let pattern = self.pattern.as_ref().map_or_else(String::new, written);
+        let except = self.except.iter().map(written).collect::<Vec<_>>().join(",");
+        let except = if except.is_empty() { except } else { format!(" except{except}") };
+        format!("{quantifier}{effect} {action}{pattern}{except}")
     }
 }
 
@@ -93,7 +106,7 @@ impl<'p> Prover<'p> {
         };
         let places = || {
             let own = texts(|a| matches!(a, Action::Path(_)));
-            let alphabet = paths::Alphabet::new(&[context], own.into_iter().chain(["/root"]))?;
+            let alphabet = paths::Alphabet::new(&[context], own)?;
             let model = paths::Model::new(context, &alphabet)?;
             Ok(Places { alphabet, model })
         };
@@ -155,57 +168,56 @@ impl<'p> Prover<'p> {
     fn paths(&self, assert: &Assert, permissions: Permission) -> Result<Verdict, TooLarge> {
         let Places { alphabet, model } = self.places.as_ref().map_err(|e| *e)?;
         let Some(pattern) = &assert.pattern else { return Ok(Verdict::Passed) };
-        let mut question = alphabet.question(&pattern.text)?;
-        for except in &assert.except {
-            let carved = alphabet.question(&except.text)?;
-            question = difference(&question, &carved, MAX_PRODUCT_STATES)?;
-        }
-        if !pattern.text.trim_start_matches('/').starts_with("root") {
-            question = difference(&question, &self.aliases(alphabet)?, MAX_PRODUCT_STATES)?;
-        }
-        let walker = paths::Virtual::new(model, alphabet)?;
-        let mut refuted = None;
-        let mut phase_found = None;
-        let found = paths::find(&[&walker], Some(&question), alphabet, BUDGET, |v| {
-            phase_found = assert.phases.iter().copied().find(|&phase| {
-                v.iter().any(|v| {
-                    let effect = self.admitted(phase, || v.decide(permissions, phase).0);
-                    assert.forbids(effect)
-                })
-            });
-            phase_found.is_some()
-        })?;
-        if let (Some(string), Some(phase)) = (&found, phase_found) {
-            refuted = self.refutes(assert, phase, path(string, permissions));
-        }
-        Ok(match (found, refuted) {
-            (None, _) => Verdict::Passed,
-            (Some(_), Some(answered)) => Verdict::Failed(answered),
-            (Some(string), None) => Verdict::Unproved(format!(
-                "the path `{}` may refute it, and the table says otherwise",
-                String::from_utf8_lossy(&string)
-            )),
-        })
-    }
-
-    /// Paths that name by `/root/…` what has a shorter name: `except` is about places, and
-    /// is written for one name of each.
-    fn aliases(&self, alphabet: &paths::Alphabet) -> Result<Dfa<bool>, TooLarge> {
-        let mut aliases = alphabet.question("/root")?;
-        let mounts = &self.context.mounts;
-        let root = self.context.root().and_then(|r| mounts.get(r)).map(|m| &m.host);
-        for mount in mounts {
-            // What lies in `root` under a mount's name can be named by `/root/…` only.
-            let mut there = root.cloned();
-            if let Some(host) = &mut there {
-                host.segments.push(mount.slug.clone());
-            }
-            if there.as_ref() != Some(&mount.host) && mount.slug != "root" {
-                let only = alphabet.question(&format!("/root/{}", mount.slug))?;
-                aliases = difference(&aliases, &only, MAX_PRODUCT_STATES)?;
+        let meant = alphabet.question(&pattern.text)?;
+        let excepted = assert.except.iter().map(|e| alphabet.question(&e.text));
+        let excepted = excepted.collect::<Result<Vec<_>, _>>()?;
+        let forbidden = |v: &[paths::Verdict]| {
+            let forbids = |&phase: &Phase| {
+                let decided = |v: &paths::Verdict| v.decide(permissions, phase).0;
+                v.iter().any(|v| assert.forbids(self.admitted(phase, || decided(v))))
+            };
+            assert.phases.iter().copied().find(forbids)
+        };
+        let mut found = None;
+        if self.context.mounts.is_empty() {
+            // Every path has one name.
+            let question = excepted
+                .iter()
+                .try_fold(meant, |all, e| difference(&all, e, MAX_PRODUCT_STATES))?;
+            let walker = paths::Virtual::new(model, alphabet)?;
+            paths::visit(&[&walker], Some(&question), alphabet, BUDGET, |v, string| {
+                found = forbidden(v).map(|phase| (phase, path(&string(), permissions)));
+                found.is_some()
+            })?;
+        } else {
+            for space in 0..model.spaces.len() {
+                let mut question = model.named(space, &meant, alphabet)?;
+                for e in &excepted {
+                    let carved = model.named(space, e, alphabet)?;
+                    question = difference(&question, &carved, MAX_PRODUCT_STATES)?;
+                }
+                let reader = paths::Reader::new(model, space, None);
+                paths::visit(&[&reader], Some(&question), alphabet, BUDGET, |v, string| {
+                    // What no mount covers, no virtual path names.
+                    let Some(mount) = v.first().and_then(|v| v.mount) else { return false };
+                    found = forbidden(v).map(|phase| {
+                        let string = string();
+                        let shown = model.virtual_path(&string, mount);
+                        let directory = string.is_empty() || string.ends_with(b"/");
+                        (phase, path_as(shown, directory, permissions))
+                    });
+                    found.is_some()
+                })?;
+                if found.is_some() {
+                    break;
+                }
             }
         }
-        Ok(aliases)
+        let Some((phase, ask)) = found else { return Ok(Verdict::Passed) };
+        Ok(self.refutes(assert, phase, ask.clone()).map_or_else(
+            || Verdict::Unproved(format!("the table does not confirm that {ask:?} refutes it")),
+            Verdict::Failed,
+        ))
     }
 
     fn commands(&self, assert: &Assert) -> Result<Verdict, String> {
@@ -251,11 +263,12 @@ impl<'p> Prover<'p> {
                 }
             }
         }
-        if let Some(answered) = self.wrapped(assert, &question).map_err(|e| e.to_string())? {
+        let runners = self.runners(assert, &question).map_err(|e| e.to_string())?;
+        if let Some(Verdict::Failed(answered)) = runners {
             return Ok(Verdict::Failed(answered));
         }
         Ok(match doubtful {
-            None => Verdict::Passed,
+            None => runners.unwrap_or(Verdict::Passed),
             Some(argv) => Verdict::Unproved(format!(
                 "`{}` may refute it, and the table says otherwise",
                 String::from_utf8_lossy(&argv.join(&b' '))
@@ -297,53 +310,6 @@ impl<'p> Prover<'p> {
         let command = quoted(&argv).map(Ask::Command);
         let as_string = command.and_then(|c| self.refutes(assert, phase, c));
         as_string.or_else(|| self.refutes(assert, phase, Ask::Argv(argv)))
-    }
-
-    /// What is run through a wrapper is decided as what the wrapper runs: a command that
-    /// the assertion means may be allowed although no rule names it.
-    fn wrapped(&self, assert: &Assert, question: &Dfa<bool>) -> Result<Option<Answered>, Unread> {
-        let Ok(Vectors { alphabet, rules }) = &self.vectors else { return Ok(None) };
-        let runners = alphabet.runners()?;
-        let asked = intersect(question, &runners, MAX_PRODUCT_STATES)?;
-        if crate::automata::is_empty(&asked) {
-            return Ok(None);
-        }
-        let domain = alphabet.domain(alphabet.letters(), true)?;
-        let any = Dfa::constant(alphabet.classes(), true);
-        let mut inner: Vec<Vec<Vec<u8>>> = Vec::new();
-        let mut effects = std::collections::BTreeSet::new();
-        commands::visit(
-            &any,
-            |&a| a,
-            &domain,
-            &[rules],
-            BUDGET,
-            |_, tallies, string| {
-                let effect = tallies.first().map(|t| decide(rules.block, *t, Phase::Default).0);
-                if effect.is_some_and(|e| effects.insert(e)) {
-                    inner.push(alphabet.words(&string()));
-                }
-                effects.len() == 3
-            },
-        )?;
-        for name in mero_runtime::runners() {
-            for words in &inner {
-                for middle in [&[][..], &["5"], &["-c"]] {
-                    let mut argv = vec![name.as_bytes().to_vec()];
-                    argv.extend(middle.iter().map(|m| m.as_bytes().to_vec()));
-                    argv.extend(words.iter().cloned());
-                    if !asked.run(&alphabet.string(&argv)) {
-                        continue;
-                    }
-                    for &phase in &assert.phases {
-                        if let Some(answered) = self.vector(assert, phase, argv.clone()) {
-                            return Ok(Some(answered));
-                        }
-                    }
-                }
-            }
-        }
-        Ok(None)
     }
 
     fn tools(&self, assert: &Assert) -> Result<Verdict, TooLarge> {

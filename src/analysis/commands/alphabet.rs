@@ -121,7 +121,7 @@ impl Alphabet {
                 sets.extend([ASKED, GRANTED].map(|d| alphabet.at_least(key, d)));
             }
         }
-        for name in mero_runtime::runners() {
+        for name in mero_runtime::runners().iter().copied().chain(mero_runtime::transparent()) {
             sets.extend(name.bytes().map(ByteSet::of));
         }
         alphabet.classes = Arc::new(Classes::new(sets));
@@ -376,6 +376,15 @@ impl Alphabet {
             }
             None => names.extend(crate::library::DEFAULT_WRAPPERS),
         }
+        self.programs(&names.join("|"), false)
+    }
+
+    /// Of those, the ones whose inner commands are no words of the vector.
+    ///
+    /// # Errors
+    /// [`Unread`].
+    pub fn scripts(&self) -> Result<Dfa<bool>, Unread> {
+        let names = mero_runtime::transparent().collect::<Vec<_>>();
         self.programs(&names.join("|"), false)
     }
 
