@@ -85,10 +85,11 @@ impl Compare<'_> {
     pub fn run(&self) -> Comparison {
         let mut out = Comparison::default();
         self.free(&mut out);
-        if let Err(error) = self.paths(&mut out) {
+        let same_paths = self.paths(&mut out).unwrap_or_else(|error| {
             out.unproved.push(format!("which answers on paths differ: {error}"));
-        }
-        if let Err(error) = self.commands(&mut out) {
+            false
+        });
+        if let Err(error) = self.commands(same_paths, &mut out) {
             out.unproved.push(format!("which answers on commands differ: {error}"));
         }
         if let Err(error) = self.tools(&mut out) {
@@ -186,7 +187,9 @@ impl Compare<'_> {
         }
     }
 
-    fn paths(&self, out: &mut Comparison) -> Result<(), TooLarge> {
+    /// Compares paths; gives whether path words of commands are granted alike, whatever
+    /// is of interest and in whichever phases.
+    fn paths(&self, out: &mut Comparison) -> Result<bool, TooLarge> {
         let alphabet = paths::Alphabet::new(&[self.old.context, self.new.context], [])?;
         let models = [
             paths::Model::new(self.old.context, &alphabet)?,
@@ -196,11 +199,16 @@ impl Compare<'_> {
         let new = paths::Virtual::new(&models[1], &alphabet)?;
         let mut classes: BTreeMap<Key, Vec<Vec<u8>>> = BTreeMap::new();
         let same_phases = self.old.context.phases == self.new.context.phases;
+        let mut same = true;
         paths::visit(&[&old, &new], None, &alphabet, BUDGET, |verdicts, string| {
             let [a, b] = verdicts else { return true };
             if a == b && same_phases {
                 return false;
             }
+            same &= Permission::NAMES.iter().all(|(_, p)| {
+                let phases = [Phase::Default, Phase::BypassPermissions];
+                phases.iter().all(|&phase| a.decide(*p, phase).0 == b.decide(*p, phase).0)
+            });
             for phase in self.phases() {
                 for (_, p) in Permission::NAMES {
                     let before = self.old.admitted(phase, || a.decide(p, phase));
@@ -219,7 +227,7 @@ impl Compare<'_> {
             let asks = strings.iter().map(|s| path(s, key.0.unwrap_or_default())).collect();
             self.confirm(key, "paths", asks, out);
         }
-        Ok(())
+        Ok(same)
     }
 
     fn tools(&self, out: &mut Comparison) -> Result<(), TooLarge> {

@@ -163,6 +163,70 @@ fn contexts_and_mounts_come_and_go() {
     assert_eq!((&diff["removed"][0], &diff["added"][0]), (&"worker".into(), &"other".into()));
 }
 
+/// Two policies by themselves.
+fn between(name: &str, old: &str, new: &str) -> (World, Value) {
+    let world = World::new(name, new);
+    std::fs::write(world.0.join("old.mero"), old).unwrap();
+    let diff = world.json(&[]);
+    (world, diff)
+}
+
+#[test]
+fn a_mount_that_opens_another_directory_widens() {
+    let old = "context w { mount root at \"./ws\" { allow read } }\n";
+    let new = "context w { mount root at \"./ws\" { allow read } mount data at \"/srv/x\" { allow read } }\n";
+    let (world, diff) = between("added", old, new);
+    assert_eq!(diff["moved"][0]["before"], "./ws/data", "{diff}");
+    assert_eq!(diff["moved"][0]["after"], "/srv/x");
+    let gate = world.meroc(&["diff", "old.mero", "new.mero", "--fail-on", "widen"]);
+    assert_eq!(gate.status.code(), Some(1));
+    // A mount where its name leads anyway is no move.
+    let nested = "context w { mount root at \"./ws\" { allow read mount data at \"data\" { allow read } } }\n";
+    assert_eq!(between("nested", old, nested).1["equivalent"], true);
+}
+
+#[test]
+fn parameters_are_compared_by_name_and_default() {
+    let policy = |params: &str, second: &str| {
+        format!(
+            "{params}context w {{ mount root at \"$A\" {{ allow read }} mount m at \"${second}/x\" {{ allow read }} }}\n"
+        )
+    };
+    let old = policy("param A\nparam B\n", "B");
+    let (_, diff) = between("order", &old, &policy("param B\nparam A\n", "B"));
+    assert_eq!(diff["equivalent"], true, "{diff}");
+    let (_, diff) = between("other", &old, &policy("param A\nparam C\n", "C"));
+    assert_eq!(
+        (&diff["moved"][0]["before"], &diff["moved"][0]["after"]),
+        (&"$B/x".into(), &"$C/x".into())
+    );
+    let (_, diff) = between("default", &old, &policy("param A = \"/\"\nparam B\n", "B"));
+    assert_eq!(diff["moved"][0]["direction"], "widens", "{diff}");
+}
+
+#[test]
+fn what_only_strings_show_is_shown_beside_other_changes() {
+    let old = "context w { commands { allow \"git log\" } }\n";
+    let new = "context w { commands { allow \"git log\" allow \"ls\" env \"MY_NAME\" } }\n";
+    let (world, diff) = between("beside", old, new);
+    assert_eq!(world.confirmed(&diff), [of("widens", "deny", "allow")]);
+    let commands = diff["changes"].as_array().unwrap();
+    let commands = commands.iter().filter_map(|c| c["request"]["command"].as_str());
+    let commands = commands.collect::<Vec<_>>();
+    assert!(
+        commands.contains(&"ls") && commands.iter().any(|c| c.starts_with("MY_NAME=x ")),
+        "{commands:?}"
+    );
+}
+
+#[test]
+fn a_rule_on_a_wrapper_changes_what_it_runs() {
+    let old = "context w { commands { allow \"git log\" } }\n";
+    let new = "context w { commands { allow \"git log\" deny \"timeout ...\" } }\n";
+    let (world, diff) = between("wrapper", old, new);
+    assert_eq!(world.confirmed(&diff), [of("narrows", "allow", "deny")]);
+}
+
 #[test]
 fn what_surrounds_the_rules_counts() {
     for (name, more) in [

@@ -5,7 +5,7 @@ mod report;
 use super::{FOUND, Failure, Outcome, Terminal};
 use crate::compare::{Answer, Change, Compare, Side};
 use crate::driver::{self, Analysis, Host};
-use crate::hir::{Anchor, Context, Host as Directory, Policy, Tools};
+use crate::hir::{Anchor, Context, Host as Directory, Param, Policy, Tools};
 use crate::request::Judge;
 use crate::source::{Span, Spanned};
 use crate::table::{self, Options};
@@ -138,7 +138,10 @@ impl Diff {
                 "name a file, a directory, or `REV:path` for one of them",
             ));
         }
-        let (old, new) = (load(host, &self.old, terminal)?, load(host, &self.new, terminal)?);
+        let (mut old, mut new) =
+            (load(host, &self.old, terminal)?, load(host, &self.new, terminal)?);
+        align(&mut old.policy, &mut new.policy);
+        let (old, new) = (compiled(old, terminal)?, compiled(new, terminal)?);
         let difference = self.compare(&old, &new)?;
         let text = match self.format {
             Format::Human => report::human(&difference, terminal.color),
@@ -245,7 +248,7 @@ impl Diff {
             out.classes.push(Class { context: is.name.clone(), change, direction, rules });
         }
         out.unproved.extend(comparison.unproved.iter().map(|u| format!("`{}`: {u}", is.name)));
-        moved(was, is, out);
+        moved(old.policy, was, new.policy, is, out);
     }
 }
 
@@ -281,7 +284,7 @@ impl<'p> Compared<'p> {
     }
 }
 
-fn load(host: &dyn Host, name: &str, terminal: Terminal) -> Result<Version, Failure> {
+fn load(host: &dyn Host, name: &str, terminal: Terminal) -> Result<Analysis, Failure> {
     if super::engine::table_bytes(host, name)?.is_some() {
         return Err(Failure::usage(
             format!("`{name}` is a table, which does not hold what rules say"),
@@ -294,6 +297,10 @@ fn load(host: &dyn Host, name: &str, terminal: Terminal) -> Result<Version, Fail
         super::engine::show(&analysis.diagnostics, &analysis, terminal);
         return Err(Failure::Broken);
     }
+    Ok(analysis)
+}
+
+fn compiled(analysis: Analysis, terminal: Terminal) -> Result<Version, Failure> {
     let compiled = table::compile(&analysis.policy, Options::default()).map_err(|d| {
         super::engine::show(&[*d], &analysis, terminal);
         Failure::Broken
@@ -327,31 +334,78 @@ fn at(side: &'static str, policy: &Policy, span: Span) -> Option<At> {
     Some(At { side, file: file.name.clone(), line: policy.sources.position(span).line, text })
 }
 
-/// A directory as a policy writes it.
-fn written(policy_host: &Directory) -> String {
-    let start = match policy_host.anchor {
+/// Where a virtual path of one segment leads: a mount's directory, or a name in `root`.
+fn leads(context: &Context, slug: &str) -> Option<Directory> {
+    if let Some(mount) = context.mounts.iter().find(|m| m.slug == slug) {
+        return Some(mount.host.clone());
+    }
+    let mut inside = context.mounts.get(context.root()?)?.host.clone();
+    inside.segments.push(slug.to_owned());
+    Some(inside)
+}
+
+/// A directory as a policy writes it, with what a parameter stands for if nobody says.
+fn written(policy: &Policy, directory: &Directory) -> String {
+    let mut note = String::new();
+    let start = match directory.anchor {
         Anchor::Absolute => String::new(),
         Anchor::Base => ".".to_owned(),
         Anchor::Home => "~".to_owned(),
-        Anchor::Param(index) => format!("$({index})"),
+        Anchor::Param(index) => {
+            let param = policy.params.get(index);
+            if let Some(default) = param.and_then(|p| p.default.as_deref()) {
+                note = format!(" ({default} by default)");
+            }
+            format!("${}", param.map_or("", |p| p.name.as_str()))
+        }
     };
-    let path = policy_host.segments.iter().fold(start, |path, s| path + "/" + s);
-    if path.is_empty() { "/".to_owned() } else { path }
+    let path = directory.segments.iter().fold(start, |path, s| path + "/" + s);
+    (if path.is_empty() { "/".to_owned() } else { path }) + &note
 }
 
 /// The same virtual paths may be other files now: decisions do not show it.
-fn moved(was: &Context, is: &Context, out: &mut Difference) {
-    for mount in &is.mounts {
-        let before = was.mounts.iter().find(|m| m.slug == mount.slug);
-        if let Some(before) = before.filter(|m| m.host != mount.host) {
+fn moved(old: &Policy, was: &Context, new: &Policy, is: &Context, out: &mut Difference) {
+    let slugs = was.mounts.iter().chain(&is.mounts).map(|m| m.slug.as_str());
+    for slug in slugs.collect::<BTreeSet<_>>() {
+        let (Some(before), Some(after)) = (leads(was, slug), leads(is, slug)) else { continue };
+        let (from, to) = (written(old, &before), written(new, &after));
+        if from != to {
+            // Of parameters nobody knows which lies in which.
+            let inside = before.covers(&after) && !matches!(before.anchor, Anchor::Param(_));
             out.moved.push(Moved {
                 context: is.name.clone(),
-                mount: mount.slug.clone(),
-                before: written(&before.host),
-                after: written(&mount.host),
-                inside: before.host.covers(&mount.host),
+                mount: slug.to_owned(),
+                before: from,
+                after: to,
+                inside,
             });
         }
+    }
+}
+
+/// Gives the parameters of two versions the same numbers, by their names.
+fn align(old: &mut Policy, new: &mut Policy) {
+    let mut all = old.params.clone();
+    for param in &new.params {
+        if !all.iter().any(|p| p.name == param.name) {
+            all.push(param.clone());
+        }
+    }
+    let number = |name: &str| all.iter().position(|p| p.name == name);
+    for policy in [old, new] {
+        let names = policy.params.iter().map(|p| p.name.clone()).collect::<Vec<_>>();
+        for mount in policy.contexts.iter_mut().flat_map(|c| &mut c.mounts) {
+            if let Anchor::Param(index) = &mut mount.host.anchor
+                && let Some(to) = names.get(*index).and_then(|n| number(n))
+            {
+                *index = to;
+            }
+        }
+        let own = |p: &Param| {
+            let mine = policy.params.iter().find(|q| q.name == p.name);
+            mine.cloned().unwrap_or_else(|| Param { default: None, ..p.clone() })
+        };
+        policy.params = all.iter().map(own).collect();
     }
 }
 

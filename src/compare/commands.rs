@@ -3,8 +3,9 @@
 use super::{Change, Compare, Comparison, Key, Side};
 use crate::analysis::BUDGET;
 use crate::analysis::commands::{Alphabet, Class, Hit, Outcomes, Rules, Unread, decide, visit};
-use crate::automata::Dfa;
+use crate::automata::{Dfa, intersect, union};
 use crate::hir::{CommandRule, Commands};
+use crate::limits::MAX_PRODUCT_STATES;
 use crate::request::{Ask, quoted};
 use crate::syntax::ast::Pattern;
 use mero_runtime::{Effect, Phase};
@@ -24,19 +25,18 @@ fn patterns(block: Option<&Commands>, side: usize) -> Vec<(Pattern, usize)> {
 }
 
 impl Compare<'_> {
-    /// Whether path words are granted alike.
-    fn same_paths(&self, out: &Comparison) -> bool {
+    /// Whether a path word means the same file on both sides.
+    fn same_directories(&self) -> bool {
         let directories = |s: &Side<'_>| {
             s.context.mounts.iter().map(|m| (m.slug.clone(), m.host.clone())).collect::<Vec<_>>()
         };
-        let changed = out.changes.iter().any(|c| matches!(c.ask, Ask::Path { .. }));
-        !changed && out.unproved.is_empty() && directories(&self.old) == directories(&self.new)
+        directories(&self.old) == directories(&self.new)
     }
 
-    pub(super) fn commands(&self, out: &mut Comparison) -> Result<(), Unread> {
+    pub(super) fn commands(&self, same_paths: bool, out: &mut Comparison) -> Result<(), Unread> {
         let (before, after) =
             (self.old.context.commands.as_ref(), self.new.context.commands.as_ref());
-        let same_paths = self.same_paths(out);
+        let same_paths = same_paths && self.same_directories();
         let other = usize::from(!same_paths);
         let mut all = patterns(before, 0);
         all.extend(patterns(after, other));
@@ -109,7 +109,8 @@ impl Compare<'_> {
             let asks = asks.flatten().collect();
             self.confirm(key, "commands", asks, out);
         }
-        self.strings(&old, &new, &alphabet, out)
+        self.strings(&old, &new, &alphabet, out)?;
+        self.behind_runners(&old, &new, &questions, &alphabet, out)
     }
 
     /// Whether all commands are answered alike, the first side in one phase and the
@@ -163,12 +164,112 @@ impl Compare<'_> {
         alphabet: &Alphabet,
         out: &mut Comparison,
     ) -> Result<(), Unread> {
-        let mut candidates = vec!["$x".to_owned(), "$(x)".to_owned()];
-        let mut samples: Vec<String> = Vec::new();
+        let samples = self.samples(&[old, new], alphabet)?;
+        let mut groups: Vec<Vec<String>> = Vec::new();
+        let opaque = |r: &Rules<'_>| {
+            r.block.and_then(|b| b.opaque.as_ref()).map_or(Effect::Deny, |o| o.node)
+        };
+        if opaque(old) != opaque(new) {
+            groups.push(vec!["$x".to_owned()]);
+        }
+        for name in differing(env(old), env(new)) {
+            let name = name.replace('*', "X");
+            let set = samples.iter().map(|s| format!("{name}=x {s}"));
+            groups.push(set.chain([format!("export {name}=x")]).collect());
+        }
+        for name in differing(wrappers(old), wrappers(new)) {
+            let forms =
+                samples.iter().flat_map(|s| [format!("{name} {s}"), format!("{name} 5 {s}")]);
+            groups.push(forms.collect());
+        }
+        for group in groups {
+            self.candidates(&group, out);
+        }
+        Ok(())
+    }
+
+    /// Adds those of some command strings that are of interest, one for each pair of
+    /// answers; gives whether there was one.
+    fn candidates(&self, commands: &[String], out: &mut Comparison) -> bool {
+        let mut seen = BTreeSet::new();
+        for phase in self.phases() {
+            for command in commands {
+                let ask = Ask::Command(command.clone());
+                let (before, after) = (self.old.ask(phase, &ask), self.new.ask(phase, &ask));
+                if (self.interest)(before, after) && seen.insert((phase, before, after)) {
+                    let change = Change { phase, before, after, ask };
+                    if !out.changes.contains(&change) {
+                        out.changes.push(change);
+                    }
+                }
+            }
+        }
+        !seen.is_empty()
+    }
+
+    /// Where a rule on a wrapper or shell itself comes or goes, what it runs decides on one
+    /// side and the rule on the other: tallies do not show it, examples may.
+    fn behind_runners(
+        &self,
+        old: &Rules<'_>,
+        new: &Rules<'_>,
+        questions: &[Dfa<Hit>],
+        alphabet: &Alphabet,
+        out: &mut Comparison,
+    ) -> Result<(), Unread> {
+        let mut transparent = alphabet.scripts()?;
+        for block in [old.block, new.block].into_iter().flatten() {
+            let own = alphabet.transparent(block)?;
+            transparent = union(&transparent, &own, MAX_PRODUCT_STATES)?;
+        }
+        let all = alphabet.domain(alphabet.letters(), false)?;
+        let domain = intersect(&all, &transparent, MAX_PRODUCT_STATES)?;
+        let mut open = false;
+        for question in questions {
+            let sides = [old, new];
+            open |= visit(
+                question,
+                |h| *h != Hit::No,
+                &domain,
+                &sides,
+                BUDGET,
+                |_, t, _| t.iter().any(|t| t.any()) && !t.iter().all(|t| t.any()),
+            )?;
+        }
+        if !open {
+            return Ok(());
+        }
+        let names = wrappers(old).into_iter().chain(wrappers(new)).collect::<BTreeSet<_>>();
+        let mut commands = Vec::new();
+        for sample in self.samples(&[old, new], alphabet)? {
+            let quoted = sample.replace('\'', "'\\''");
+            for name in &names {
+                commands.extend([format!("{name} {sample}"), format!("{name} 5 {sample}")]);
+            }
+            for name in mero_runtime::transparent() {
+                commands.push(format!("{name} -c '{quoted}'"));
+                commands.push(format!("{name} '{quoted}'"));
+                commands.push(format!("{name} '{quoted}' EXIT"));
+            }
+        }
+        if !self.candidates(&commands, out) {
+            out.unproved.push("what wrappers and shells run where rules name them".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Commands with each answer that rules give in each phase.
+    fn samples(
+        &self,
+        sides: &[&Rules<'_>],
+        alphabet: &Alphabet,
+    ) -> Result<BTreeSet<String>, Unread> {
         let domain = alphabet.domain(alphabet.letters(), true)?;
-        for rules in [old, new] {
-            let any = Dfa::constant(alphabet.classes(), true);
-            let mut effects = BTreeSet::new();
+        let any = Dfa::constant(alphabet.classes(), true);
+        let phases = self.phases().collect::<Vec<_>>();
+        let mut samples = BTreeSet::new();
+        for rules in sides {
+            let mut seen = BTreeSet::new();
             visit(
                 &any,
                 |&a| a,
@@ -176,48 +277,33 @@ impl Compare<'_> {
                 &[rules],
                 BUDGET,
                 |_, tallies, string| {
-                    let effect = tallies.first().map(|t| decide(rules.block, *t, Phase::Default).0);
-                    if effect.is_some_and(|e| effects.insert(e)) {
+                    let tally = tallies.first().copied().unwrap_or_default();
+                    let answers = phases.iter().map(|&p| decide(rules.block, tally, p));
+                    if seen.insert(answers.collect::<Vec<_>>()) {
                         samples.extend(quoted(&alphabet.words(&string())));
                     }
-                    effects.len() == 3
+                    seen.len() > 16
                 },
             )?;
         }
-        let names = |f: fn(&Commands) -> Vec<String>| {
-            let of = |r: &Rules<'_>| r.block.map(f).unwrap_or_default();
-            of(old).into_iter().chain(of(new)).collect::<BTreeSet<_>>()
-        };
-        let env = names(|b| b.env.iter().map(|e| e.node.clone()).collect());
-        let wrappers =
-            names(|b| b.wrappers.iter().flatten().map(|w| w.node.clone()).collect::<Vec<_>>());
-        let defaults = ["time", "timeout", "nice", "nohup", "stdbuf", "setsid", "sh"];
-        let wrappers = wrappers.iter().map(String::as_str).chain(defaults).collect::<BTreeSet<_>>();
-        for sample in &samples {
-            candidates
-                .extend(env.iter().map(|name| format!("{}=x {sample}", name.replace('*', "X"))));
-            for wrapper in &wrappers {
-                candidates.push(format!("{wrapper} {sample}"));
-                candidates.push(format!("{wrapper} 5 {sample}"));
-            }
-            candidates.push(format!("sh -c '{}'", sample.replace('\'', "'\\''")));
-        }
-        let mut seen = BTreeSet::new();
-        for phase in self.phases() {
-            for command in &candidates {
-                let ask = Ask::Command(command.clone());
-                let (before, after) = (self.old.ask(phase, &ask), self.new.ask(phase, &ask));
-                let known = out.changes.iter().any(|c| {
-                    let command = matches!(c.ask, Ask::Command(_) | Ask::Argv(_));
-                    command && (c.phase, c.before, c.after) == (phase, before, after)
-                });
-                if (self.interest)(before, after) && !known && seen.insert((phase, before, after)) {
-                    out.changes.push(Change { phase, before, after, ask });
-                }
-            }
-        }
-        Ok(())
+        Ok(samples)
     }
+}
+
+fn env(rules: &Rules<'_>) -> BTreeSet<String> {
+    rules.block.iter().flat_map(|b| &b.env).map(|e| e.node.clone()).collect()
+}
+
+/// The programs that `allow` rules reach through.
+fn wrappers(rules: &Rules<'_>) -> BTreeSet<String> {
+    match rules.block.and_then(|b| b.wrappers.as_ref()) {
+        Some(list) => list.iter().map(|w| w.node.clone()).collect(),
+        None => crate::library::DEFAULT_WRAPPERS.iter().map(|&w| w.to_owned()).collect(),
+    }
+}
+
+fn differing(a: BTreeSet<String>, b: BTreeSet<String>) -> Vec<String> {
+    a.symmetric_difference(&b).cloned().collect()
 }
 
 /// Where rules that only one side has apply.
