@@ -14,6 +14,7 @@ use crate::source::{SourceMap, Span, Spanned};
 use crate::syntax::ast::{Pattern, Quantifier};
 use mero_runtime::{Effect, Permission, Phase, Reason};
 use serde::{Serialize, Serializer};
+use std::collections::HashMap;
 
 pub use host::{Anchor, Host};
 
@@ -115,6 +116,32 @@ impl Context {
     #[must_use]
     pub fn root(&self) -> Option<usize> {
         self.mounts.iter().position(|m| m.slug == "root")
+    }
+
+    /// Which island each mount is of, by the index of the mount at its root: mounts share
+    /// the lists of their chain, and one that lies inside another without being nested in
+    /// it begins an island of its own.
+    #[must_use]
+    pub fn islands(&self) -> Vec<usize> {
+        let by_host: HashMap<&Host, usize> =
+            self.mounts.iter().enumerate().map(|(i, m)| (&m.host, i)).collect();
+        let mut roots: Vec<usize> = Vec::new();
+        for (index, mount) in self.mounts.iter().enumerate() {
+            let Some(parent) = mount.parent else {
+                roots.push(index);
+                continue;
+            };
+            // The deepest mount around it, of whatever nesting.
+            let mut above = mount.host.clone();
+            let mut enclosing = None;
+            while above.segments.pop().is_some() && enclosing.is_none() {
+                enclosing = by_host.get(&above).copied();
+            }
+            let inherited = roots.get(parent).copied().unwrap_or(parent);
+            let nested = enclosing.is_none_or(|e| self.chain(index).contains(&e));
+            roots.push(if nested { inherited } else { index });
+        }
+        roots
     }
 
     /// The mount and its ancestors, from the outermost inward.

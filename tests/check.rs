@@ -13,20 +13,13 @@
 #[path = "common/process.rs"]
 mod process;
 
-use process::{Run, files, meroc};
+use process::{files, told as run};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
-
-/// Exit code, standard output, standard error.
-fn run(directory: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let Run { code, out, err } = meroc(directory, arguments);
-    (code, out, err)
-}
 
 /// A warning of `names`, one of `logic`, and a note of `tests`.
 const DOUBTFUL: &str = "edition 1\nprofile x { allow read }\ncontext w { allow read  deny read }\n";

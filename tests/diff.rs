@@ -1,4 +1,5 @@
 //! `meroc diff`, end to end.
+#![cfg(unix)]
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -8,9 +9,12 @@
     clippy::arithmetic_side_effects
 )]
 
+#[path = "common/process.rs"]
+mod process;
+
+use process::{Run, files, meroc, meroc_with};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 const OLD: &str = r#"edition 1
 context worker {
@@ -28,25 +32,19 @@ context worker {
 }
 "#;
 
-struct World(PathBuf);
+struct World(tempfile::TempDir);
 
 impl World {
-    fn new(name: &str, new: &str) -> World {
-        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("diff-{name}"));
-        let _ = std::fs::remove_dir_all(&directory);
-        std::fs::create_dir_all(&directory).unwrap();
-        std::fs::write(directory.join("old.mero"), OLD).unwrap();
-        std::fs::write(directory.join("new.mero"), new).unwrap();
-        World(directory)
+    fn new(old: &str, new: &str) -> World {
+        World(files(&[("old.mero", old), ("new.mero", new)]))
     }
 
-    fn meroc(&self, args: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_meroc")).args(args).current_dir(&self.0).output().unwrap()
+    fn meroc(&self, args: &[&str]) -> Run {
+        meroc(self.0.path(), args)
     }
 
     fn json(&self, more: &[&str]) -> Value {
-        let args = [&["diff", "old.mero", "new.mero", "--format", "json"], more].concat();
-        serde_json::from_slice(&self.meroc(&args).stdout).unwrap()
+        self.meroc(&[&["diff", "old.mero", "new.mero", "--format", "json"], more].concat()).json()
     }
 
     /// Puts a request to one side.
@@ -54,15 +52,9 @@ impl World {
         let mut request = change["request"].clone();
         request["context"] = change["context"].clone();
         request["phase"] = change["phase"].clone();
-        std::fs::write(self.0.join("request"), request.to_string()).unwrap();
-        let input = std::fs::File::open(self.0.join("request")).unwrap();
-        let out = Command::new(env!("CARGO_BIN_EXE_meroc"))
-            .args(["eval", policy])
-            .stdin(input)
-            .current_dir(&self.0)
-            .output()
-            .unwrap();
-        let answer: Value = serde_json::from_slice(&out.stdout).unwrap();
+        let input = request.to_string();
+        let run = meroc_with(self.0.path(), &["eval", policy], input.as_bytes(), &[]);
+        let answer = run.json();
         (answer["effect"].as_str().unwrap().into(), answer["reason"].as_str().unwrap().into())
     }
 
@@ -94,28 +86,28 @@ fn of(direction: &str, before: &str, after: &str) -> (String, String, String) {
 
 #[test]
 fn a_policy_is_equivalent_to_itself_however_spelt() {
-    let world = World::new("same", &OLD.replace("\"ls ...\"", "\"(ls|ls) ...\""));
+    let world = World::new(OLD, &OLD.replace("\"ls ...\"", "\"(ls|ls) ...\""));
     let diff = world.json(&[]);
     assert_eq!((&diff["equivalent"], &diff["proved"]), (&true.into(), &true.into()), "{diff}");
     let out = world.meroc(&["diff", "old.mero", "new.mero", "--fail-on", "any"]);
-    assert_eq!(out.status.code(), Some(0));
+    assert_eq!(out.code, 0);
 }
 
 #[test]
 fn what_is_asked_for_no_more_widens() {
-    let world = World::new("ask", &OLD.replace("        ask   write\n", ""));
+    let world = World::new(OLD, &OLD.replace("        ask   write\n", ""));
     let diff = world.json(&[]);
     assert_eq!(world.confirmed(&diff), [of("widens", "ask", "allow")]);
     assert_eq!(diff["proved"], true);
     let gate = |what: &str| world.meroc(&["diff", "old.mero", "new.mero", "--fail-on", what]);
-    assert_eq!(gate("widen").status.code(), Some(1));
-    assert_eq!(gate("any").status.code(), Some(1));
-    assert_eq!(world.meroc(&["diff", "old.mero", "new.mero"]).status.code(), Some(0));
+    assert_eq!(gate("widen").code, 1);
+    assert_eq!(gate("any").code, 1);
+    assert_eq!(world.meroc(&["diff", "old.mero", "new.mero"]).code, 0);
 }
 
 #[test]
 fn what_is_hidden_no_more_can_be_shown_by_commands_too() {
-    let world = World::new("hide", &OLD.replace(", \".env*\"", ""));
+    let world = World::new(OLD, &OLD.replace(", \".env*\"", ""));
     let diff = world.json(&[]);
     let changes = world.confirmed(&diff);
     assert!(changes.contains(&of("widens", "deny", "allow")), "{changes:?}");
@@ -131,17 +123,17 @@ fn what_is_stricter_narrows_and_passes_the_gate() {
     let new = OLD
         .replace("allow \"ls ...\"", "ask \"ls ...\"")
         .replace("\"*.pem\"", "\"*.pem\", \"*.key\"");
-    let world = World::new("narrow", &new);
+    let world = World::new(OLD, &new);
     let diff = world.json(&[]);
     assert!(world.confirmed(&diff).iter().all(|(d, ..)| d == "narrows"), "{diff}");
     let out = world.meroc(&["diff", "old.mero", "new.mero", "--fail-on", "widen"]);
-    assert_eq!(out.status.code(), Some(0));
+    assert_eq!(out.code, 0);
 }
 
 #[test]
 fn reasons_are_shown_on_request() {
     let world = World::new(
-        "reason",
+        OLD,
         &OLD.replace("ask   \"git push ...\"", "ask   \"git push ...\"\n        deny  \"rm ...\""),
     );
     assert_eq!(world.json(&[])["equivalent"], true);
@@ -151,22 +143,21 @@ fn reasons_are_shown_on_request() {
 
 #[test]
 fn contexts_and_mounts_come_and_go() {
-    let world = World::new("rename", &OLD.replace("context worker", "context helper"));
+    let world = World::new(OLD, &OLD.replace("context worker", "context helper"));
     let diff = world.json(&[]);
     assert_eq!(diff["renamed"][0]["after"], "helper", "{diff}");
     assert_eq!(diff["changes"].as_array().unwrap().len(), 0);
-    let world = World::new("moved", &OLD.replace("./workspace", "/"));
+    let world = World::new(OLD, &OLD.replace("./workspace", "/"));
     let diff = world.json(&[]);
     assert_eq!(diff["moved"][0]["direction"], "widens", "{diff}");
-    let world = World::new("gone", "edition 1\ncontext other { tools { allow \"x\" } }\n");
+    let world = World::new(OLD, "edition 1\ncontext other { tools { allow \"x\" } }\n");
     let diff = world.json(&[]);
     assert_eq!((&diff["removed"][0], &diff["added"][0]), (&"worker".into(), &"other".into()));
 }
 
 /// Two policies by themselves.
-fn between(name: &str, old: &str, new: &str) -> (World, Value) {
-    let world = World::new(name, new);
-    std::fs::write(world.0.join("old.mero"), old).unwrap();
+fn between(old: &str, new: &str) -> (World, Value) {
+    let world = World::new(old, new);
     let diff = world.json(&[]);
     (world, diff)
 }
@@ -175,14 +166,14 @@ fn between(name: &str, old: &str, new: &str) -> (World, Value) {
 fn a_mount_that_opens_another_directory_widens() {
     let old = "context w { mount root at \"./ws\" { allow read } }\n";
     let new = "context w { mount root at \"./ws\" { allow read } mount data at \"/srv/x\" { allow read } }\n";
-    let (world, diff) = between("added", old, new);
+    let (world, diff) = between(old, new);
     assert_eq!(diff["moved"][0]["before"], "./ws/data", "{diff}");
     assert_eq!(diff["moved"][0]["after"], "/srv/x");
     let gate = world.meroc(&["diff", "old.mero", "new.mero", "--fail-on", "widen"]);
-    assert_eq!(gate.status.code(), Some(1));
+    assert_eq!(gate.code, 1);
     // A mount where its name leads anyway is no move.
     let nested = "context w { mount root at \"./ws\" { allow read mount data at \"data\" { allow read } } }\n";
-    assert_eq!(between("nested", old, nested).1["equivalent"], true);
+    assert_eq!(between(old, nested).1["equivalent"], true);
 }
 
 #[test]
@@ -193,14 +184,14 @@ fn parameters_are_compared_by_name_and_default() {
         )
     };
     let old = policy("param A\nparam B\n", "B");
-    let (_, diff) = between("order", &old, &policy("param B\nparam A\n", "B"));
+    let (_, diff) = between(&old, &policy("param B\nparam A\n", "B"));
     assert_eq!(diff["equivalent"], true, "{diff}");
-    let (_, diff) = between("other", &old, &policy("param A\nparam C\n", "C"));
+    let (_, diff) = between(&old, &policy("param A\nparam C\n", "C"));
     assert_eq!(
         (&diff["moved"][0]["before"], &diff["moved"][0]["after"]),
         (&"$B/x".into(), &"$C/x".into())
     );
-    let (_, diff) = between("default", &old, &policy("param A = \"/\"\nparam B\n", "B"));
+    let (_, diff) = between(&old, &policy("param A = \"/\"\nparam B\n", "B"));
     assert_eq!(diff["moved"][0]["direction"], "widens", "{diff}");
 }
 
@@ -208,7 +199,7 @@ fn parameters_are_compared_by_name_and_default() {
 fn what_only_strings_show_is_shown_beside_other_changes() {
     let old = "context w { commands { allow \"git log\" } }\n";
     let new = "context w { commands { allow \"git log\" allow \"ls\" env \"MY_NAME\" } }\n";
-    let (world, diff) = between("beside", old, new);
+    let (world, diff) = between(old, new);
     assert_eq!(world.confirmed(&diff), [of("widens", "deny", "allow")]);
     let commands = diff["changes"].as_array().unwrap();
     let commands = commands.iter().filter_map(|c| c["request"]["command"].as_str());
@@ -223,7 +214,7 @@ fn what_only_strings_show_is_shown_beside_other_changes() {
 fn a_rule_on_a_wrapper_changes_what_it_runs() {
     let old = "context w { commands { allow \"git log\" } }\n";
     let new = "context w { commands { allow \"git log\" deny \"timeout ...\" } }\n";
-    let (world, diff) = between("wrapper", old, new);
+    let (world, diff) = between(old, new);
     assert_eq!(world.confirmed(&diff), [of("narrows", "allow", "deny")]);
 }
 
@@ -236,7 +227,7 @@ fn what_surrounds_the_rules_counts() {
         ("wrappers", "wrappers \"sudo\""),
     ] {
         let world = World::new(
-            name,
+            OLD,
             &OLD.replace(
                 "        allow \"ls ...\"",
                 &format!("        {more}\n        allow \"ls ...\""),
@@ -249,15 +240,16 @@ fn what_surrounds_the_rules_counts() {
 
 #[test]
 fn a_revision_can_be_named() {
-    let world = World::new("revision", OLD);
+    let world = World::new(OLD, OLD);
     let git = |args: &[&str]| {
-        let out = Command::new("git").args(args).current_dir(&world.0).output().unwrap();
+        let out = Command::new("git").args(args).current_dir(world.0.path()).output().unwrap();
         assert!(out.status.success(), "{out:?}");
     };
     git(&["init", "-q"]);
     git(&["add", "old.mero"]);
     git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "x"]);
-    std::fs::write(world.0.join("old.mero"), OLD.replace("ask   write", "deny write")).unwrap();
+    std::fs::write(world.0.path().join("old.mero"), OLD.replace("ask   write", "deny write"))
+        .unwrap();
     let out = world.meroc(&[
         "diff",
         "HEAD:old.mero",
@@ -267,14 +259,14 @@ fn a_revision_can_be_named() {
         "--fail-on",
         "any",
     ]);
-    let text = String::from_utf8(out.stdout).unwrap();
+    let text = &out.out;
     assert!(text.contains("narrows | `worker`"), "{text}");
-    assert_eq!(out.status.code(), Some(1));
+    assert_eq!(out.code, 1);
 }
 
 #[test]
 fn what_cannot_be_compared_is_an_error() {
-    let world = World::new("errors", "edition 1\ncontext worker { allow nothing }\n");
-    assert_eq!(world.meroc(&["diff", "old.mero", "new.mero"]).status.code(), Some(1));
-    assert_eq!(world.meroc(&["diff", "old.mero", "missing.mero"]).status.code(), Some(2));
+    let world = World::new(OLD, "edition 1\ncontext worker { allow nothing }\n");
+    assert_eq!(world.meroc(&["diff", "old.mero", "new.mero"]).code, 1);
+    assert_eq!(world.meroc(&["diff", "old.mero", "missing.mero"]).code, 2);
 }

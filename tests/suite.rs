@@ -20,15 +20,8 @@ use meroc::request::Judge;
 use meroc::suite::coverage::{RuleKind, coverage};
 use meroc::suite::mutants::{Report, mutants};
 use meroc::table::{Options, compile};
-use process::{Run, files, meroc};
+use process::{files, told as run};
 use serde_json::Value;
-use std::path::Path;
-
-/// Exit code, standard output, standard error.
-fn run(directory: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let Run { code, out, err } = meroc(directory, arguments);
-    (code, out, err)
-}
 
 const POLICY: &str = r#"edition 1
 context w {

@@ -244,7 +244,7 @@ impl Space {
         };
         let cover = one(product_tree(covers, &join, MAX_PRODUCT_STATES)?, &join)?
             .unwrap_or_else(|| Dfa::constant(&alphabet.classes, Cover::default()));
-        let roots = list::islands(context);
+        let roots = context.islands();
         let mut own = mounts.iter().map(|&m| roots[m]).collect::<Vec<_>>();
         own.sort_unstable();
         own.dedup();

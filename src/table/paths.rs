@@ -19,11 +19,10 @@ use super::{Options, RuleNumbers, Unfit};
 use crate::automata::absorb::shut_directories;
 use crate::automata::glob::{self, Ignore, Shape};
 use crate::automata::{Dfa, Re, determinize, product_tree};
-use crate::hir::{Context, Host};
+use crate::hir::Context;
 use crate::limits::{MAX_PATTERN_STATES, MAX_PRODUCT_STATES};
 use crate::source::Span;
 use mero_runtime::format::{island, path_cell};
-use std::collections::HashMap;
 
 /// What one field gets from the patterns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -113,29 +112,6 @@ struct Entry {
 enum Field {
     Hide(Mark),
     On { allow: Option<Mark>, ask: Option<Mark>, deny: Option<Mark> },
-}
-
-/// Which island each mount is of: the index of the mount at its root.
-pub(super) fn islands(context: &Context) -> Vec<usize> {
-    let by_host: HashMap<&Host, usize> =
-        context.mounts.iter().enumerate().map(|(i, m)| (&m.host, i)).collect();
-    let mut roots: Vec<usize> = Vec::new();
-    for (index, mount) in context.mounts.iter().enumerate() {
-        let Some(parent) = mount.parent else {
-            roots.push(index);
-            continue;
-        };
-        // The deepest mount around it, of whatever nesting.
-        let mut above = mount.host.clone();
-        let mut enclosing = None;
-        while above.segments.pop().is_some() && enclosing.is_none() {
-            enclosing = by_host.get(&above).copied();
-        }
-        let inherited = roots.get(parent).copied().unwrap_or(parent);
-        let nested = enclosing.is_none_or(|e| context.chain(index).contains(&e));
-        roots.push(if nested { inherited } else { index });
-    }
-    roots
 }
 
 /// The top-level mount around a mount.

@@ -274,7 +274,7 @@ impl Writer {
     ) -> Write<(u32, (u32, u32))> {
         let _ = policy;
         let first = self.mounts;
-        let roots = paths::islands(context);
+        let roots = context.islands();
         let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (mount, &root) in roots.iter().enumerate() {
             members.entry(root).or_default().push(mount);

@@ -69,6 +69,12 @@ pub fn files(files: &[(&str, &str)]) -> tempfile::TempDir {
     directory
 }
 
+/// `meroc` with arguments in a directory: exit code, standard output, standard error.
+pub fn told(directory: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let Run { code, out, err } = meroc(directory, arguments);
+    (code, out, err)
+}
+
 /// `meroc` with arguments in a directory.
 pub fn meroc(directory: &Path, arguments: &[&str]) -> Run {
     meroc_with(directory, arguments, b"", &[])

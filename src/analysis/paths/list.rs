@@ -11,12 +11,11 @@ use crate::automata::explore::Letters;
 use crate::automata::glob::{self, Shape};
 use crate::automata::witness::shortest_over_pair;
 use crate::automata::{Dfa, Re, TooLarge, determinize, difference, product, product_tree};
-use crate::hir::{Context, Fields, Host, Setting};
+use crate::hir::{Context, Fields, Setting};
 use crate::limits::{MAX_PATTERN_STATES, MAX_PRODUCT_STATES};
 use crate::source::{Span, Spanned};
 use mero_runtime::Permission;
 use std::cell::OnceCell;
-use std::collections::HashMap;
 
 /// A value with the rank of the entry that sets it; rank 0 sets nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -191,27 +190,6 @@ fn told_apart(list: &[Dfa<Cell>]) -> Letters {
     let mut letters = Letters::new();
     list.iter().for_each(|dfa| letters.add(dfa));
     letters
-}
-
-/// Which island each mount is of: the index of the mount at its root.
-pub(super) fn islands(context: &Context) -> Vec<usize> {
-    let by_host: HashMap<&Host, usize> =
-        context.mounts.iter().enumerate().map(|(i, m)| (&m.host, i)).collect();
-    let mut roots: Vec<usize> = Vec::new();
-    for (index, mount) in context.mounts.iter().enumerate() {
-        let Some(parent) = mount.parent else {
-            roots.push(index);
-            continue;
-        };
-        let mut above = mount.host.clone();
-        let mut enclosing = None;
-        while above.segments.pop().is_some() && enclosing.is_none() {
-            enclosing = by_host.get(&above).copied();
-        }
-        let nested = enclosing.is_none_or(|e| context.chain(index).contains(&e));
-        roots.push(if nested { roots[parent] } else { index });
-    }
-    roots
 }
 
 struct List<'a> {
