@@ -73,7 +73,6 @@ pub(crate) const POSIX_SHELLS: [&str; 5] = ["sh", "bash", "dash", "ash", "rbash"
 
 /// Commands that no rule need name to be allowed, whatever the policy's wrappers: what
 /// they are given is decided as the script that it is, or sets variables that `env` lists.
-#[must_use]
 pub fn transparent() -> impl Iterator<Item = &'static str> {
     let builtins = ["eval", "trap", "export", "declare", "typeset", "local", "readonly"];
     POSIX_SHELLS.into_iter().chain(builtins)
