@@ -67,7 +67,9 @@ pub fn run(policy: &Policy) -> Result<Report, Box<Diagnostic>> {
     out.extend(idle::check(&view, &spoken));
     out.extend(idle::unproved(&view));
     let proved = proved(policy, &out);
-    Ok(Report { findings: out, proved })
+    let unproved = out.iter().filter(|d| d.code.id == codes::UNPROVED.id);
+    let unproved = unproved.map(|d| d.message.clone()).collect();
+    Ok(Report { findings: out, proved, unproved })
 }
 
 /// What the rules have to say.
@@ -77,6 +79,8 @@ pub struct Report {
     pub findings: Vec<Diagnostic>,
     /// Claims of the policy that hold for every request.
     pub proved: Vec<String>,
+    /// Questions that outgrew their budget, whether they are shown or not.
+    pub unproved: Vec<String>,
 }
 
 /// Claims about which nothing is found, neither that they fail nor that they could not be
@@ -84,7 +88,11 @@ pub struct Report {
 fn proved(policy: &Policy, found: &[Diagnostic]) -> Vec<String> {
     let silent = |span| !found.iter().any(|d| d.primary.span == span);
     let mut out = Vec::new();
-    if !found.iter().any(|d| d.code.id == codes::PHASE_ORDER.id) {
+    let of_phases = |d: &Diagnostic| {
+        d.code.id == codes::PHASE_ORDER.id
+            || (d.code.id == codes::UNPROVED.id && d.message.contains("the order of the phases"))
+    };
+    if !found.iter().any(of_phases) {
         out.push("phase-monotonicity".to_owned());
     }
     for context in &policy.contexts {

@@ -25,6 +25,8 @@ pub struct Analysis {
     pub diagnostics: Vec<Diagnostic>,
     /// Claims of the policy that were proved for every request.
     pub proved: Vec<String>,
+    /// Questions about it that outgrew their budget, whether they are shown or not.
+    pub unproved: Vec<String>,
     /// The trees, for `--emit ast`.
     pub units: Vec<Unit>,
     /// The policy file's own directory: the default base.
@@ -63,13 +65,14 @@ pub fn analyse(host: &dyn Host, policy: &str) -> Result<Analysis, LoadError> {
     let (policy, found) = resolve::resolve(&units, &sources);
     diagnostics.extend(found);
     diagnostics.extend(check::patterns(&policy));
-    let mut proved = Vec::new();
+    let (mut proved, mut unproved) = (Vec::new(), Vec::new());
     // With half a policy, most of what the rules say would be wrong.
     if !broken && !diagnostics.iter().any(|d| d.level == Level::Error) {
         match check::run(&policy) {
             Ok(report) => {
                 diagnostics.extend(report.findings);
                 proved = report.proved;
+                unproved = report.unproved;
             }
             Err(unfit) => diagnostics.push(*unfit),
         }
@@ -81,7 +84,7 @@ pub fn analyse(host: &dyn Host, policy: &str) -> Result<Analysis, LoadError> {
     diagnostics.dedup_by(|a, b| {
         a.code.id == b.code.id && a.primary == b.primary && a.message == b.message
     });
-    Ok(Analysis { policy, diagnostics, proved, units, directory })
+    Ok(Analysis { policy, diagnostics, proved, unproved, units, directory })
 }
 
 /// Takes out what `@allow` annotations silence, and reports those that silence

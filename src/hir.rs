@@ -207,6 +207,15 @@ pub struct Commands {
     pub wrappers: Option<Vec<Spanned<String>>>,
 }
 
+impl Commands {
+    /// Whether anything here allows or asks, so that some command may run.
+    #[must_use]
+    pub fn may_run(&self) -> bool {
+        let rest = [&self.otherwise, &self.opaque].into_iter().flatten().map(|e| e.node);
+        self.rules.iter().map(|r| r.effect).chain(rest).any(|e| e != Effect::Deny)
+    }
+}
+
 /// One command rule.
 #[derive(Clone, Debug, Serialize)]
 pub struct CommandRule {

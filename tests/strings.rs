@@ -286,6 +286,27 @@ fn assignments_need_a_listed_name() {
 }
 
 #[test]
+fn where_no_command_may_run_no_string_is_granted() {
+    let nothing = r#"
+        command-not-allowed | x=1
+        command-not-allowed | export CI=1
+        command-not-allowed | declare x
+        command-not-allowed | > out
+        command-not-allowed | < in
+        command-not-allowed | x=1; ls
+        command-not-allowed | sh -c 'x=1'
+        "#;
+    check("", nothing);
+    check(r#"env "CI""#, nothing);
+    check(r#"deny re"mkfs""#, &format!("{nothing}\n command-denied | x=mkfs"));
+    let assigned = "allow | x=1\n allow | export CI=1\n allow | > out";
+    check(r#"allow "ls""#, assigned);
+    check("otherwise ask", assigned);
+    check("opaque ask", &format!("{assigned}\n ask | $x"));
+    check_with("", Phase::BypassPermissions, None, None, "allow | x=1\n allow | ls");
+}
+
+#[test]
 fn what_is_not_understood_is_opaque_and_still_searched() {
     check(
         r#"allow "echo ..." allow "ls ..." deny "rm ..." deny text"secret""#,

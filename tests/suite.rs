@@ -222,6 +222,12 @@ fn changes_that_no_test_notices_are_listed() {
         ]
     );
     assert_eq!((report.noticed, report.unfit, report.left), (2, 0, 0));
+    let asked = report.survivors.iter().map(|s| s.request.as_ref().unwrap());
+    let asked = asked.map(|r| r.path.clone().or_else(|| r.command.clone()).unwrap_or_default());
+    let asked = asked.collect::<Vec<_>>();
+    assert_eq!(asked[0..3], ["/", "/", "/"], "the mount's own directory is a path too");
+    assert!(asked[3].ends_with(".pem") && asked[3].matches('/').count() > 1, "{asked:?}");
+    assert_eq!(asked[7], "rm a", "`rm` alone stays denied");
 
     let tests = "test w { allow read \"/x\"  deny write | execute | delete \"/x\"\n \
                  deny write \"/x\"  deny execute \"/x\"  deny delete \"/x\"\n \
@@ -266,6 +272,12 @@ fn coverage_and_mutants_are_printed() {
     assert_eq!(value["coverage"][0]["missed"][0]["kind"], "hide");
     let survivor = &value["mutants"][0]["survivors"][0];
     assert!(survivor["change"].is_string() && survivor["line"].is_u64(), "{survivor}");
+    // A test of the request, with what the policy answers, is one more that notices.
+    let mut asked = survivor["request"].clone();
+    asked["context"] = survivor["request"]["context"].clone();
+    let input = asked.to_string();
+    let answer = process::meroc_with(d.path(), &["eval", "p.mero"], input.as_bytes(), &[]).json();
+    assert!(answer["effect"].is_string(), "{survivor} {answer}");
 }
 
 #[test]

@@ -242,8 +242,8 @@ pub mod context {
 
     /// The context has no mounts and limits no place.
     pub const UNCONFINED: u8 = 1;
-    /// It has a `commands` block.
-    pub const HAS_COMMANDS: u8 = 2;
+    /// Some command may run: a command rule, `otherwise` or `opaque` allows or asks.
+    pub const RUNS_COMMANDS: u8 = 2;
     /// It has a `tools` block.
     pub const HAS_TOOLS: u8 = 4;
 }

@@ -61,9 +61,11 @@ fn finding(view: &View<'_>, span: Span, thing: Thing, fate: &Fate) -> Option<Dia
             let message = format!(
                 "this brings nothing back: the directory `{directory}` is hidden, and with it all below"
             );
-            new(&codes::DEAD_REINCLUDE, span, message)
-                .label(*by, "hides the directory")
-                .help("hide its contents instead (`dir/*`), then show what is to be seen")
+            new(&codes::DEAD_REINCLUDE, span, message).label(*by, "hides the directory").help(
+                format!(
+                    "hide its contents instead, as by `{directory}*`, then show what is to be seen"
+                ),
+            )
         }
         (Thing::Reinclude, Fate::Unreachable { by, .. }) => {
             let d = new(&codes::DEAD_REINCLUDE, span, "this brings nothing back".into());

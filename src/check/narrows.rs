@@ -6,6 +6,7 @@ use crate::compare::{Compare, Side};
 use crate::diag::Diagnostic;
 use crate::diag::registry as codes;
 use crate::request::Ask;
+use mero_runtime::Phase;
 use std::mem::discriminant;
 
 /// Findings for one context: more would say the same again.
@@ -30,13 +31,15 @@ pub(super) fn check(view: &View<'_>) -> Vec<Diagnostic> {
         }
         let Some(wider) = view.policy.contexts.get(narrows.node) else { continue };
         let side = |context| Side { policy: view.policy, context, judge: &view.judge };
-        let comparison = Compare {
+        let mut comparison = Compare {
             old: side(wider),
             new: side(context),
             interest: |wide, narrow| narrow.0 > wide.0,
             samples: 4,
         }
         .run();
+        // The phase that people have in mind first.
+        comparison.changes.sort_by_key(|c| c.phase != Phase::Default);
         let mut shown: Vec<&Ask> = Vec::new();
         for change in &comparison.changes {
             // One of each kind is enough to go on with.

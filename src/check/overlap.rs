@@ -4,8 +4,8 @@
 use super::View;
 use crate::analysis::commands::Alphabet;
 use crate::automata::{is_subset, meets};
-use crate::diag::Diagnostic;
 use crate::diag::registry as codes;
+use crate::diag::{Diagnostic, Level};
 use crate::hir::{CommandRule, Context};
 use crate::limits::MAX_PRODUCT_STATES;
 use crate::request::Ask;
@@ -18,7 +18,15 @@ pub(super) fn check(view: &View<'_>) -> Vec<Diagnostic> {
     let mut out = Vec::new();
     let mut seen = BTreeSet::new();
     for context in &view.policy.contexts {
-        out.extend(of_context(view, context).into_iter().flatten().filter(|d| {
+        let found = of_context(view, context).unwrap_or_else(|| {
+            let message = format!("not proved: which rules of `{}` overlap", context.name);
+            let mut unproved = Diagnostic::new(&codes::UNPROVED, context.span, message)
+                .help("there are too many rules, or too large ones, to compare all pairs");
+            // Of a note no more is made than a note.
+            unproved.level = Level::Note;
+            vec![unproved]
+        });
+        out.extend(found.into_iter().filter(|d| {
             let other = d.labels.first().map(|l| l.span);
             seen.insert((d.primary.span, other))
         }));
@@ -27,7 +35,7 @@ pub(super) fn check(view: &View<'_>) -> Vec<Diagnostic> {
 }
 
 fn of_context(view: &View<'_>, context: &Context) -> Option<Vec<Diagnostic>> {
-    let block = context.commands.as_ref()?;
+    let Some(block) = context.commands.as_ref() else { return Some(Vec::new()) };
     let count = |deny: bool| {
         block.rules.iter().filter(|r| (r.effect == mero_runtime::Effect::Deny) == deny).count()
     };
@@ -35,7 +43,10 @@ fn of_context(view: &View<'_>, context: &Context) -> Option<Vec<Diagnostic>> {
         return None;
     }
     let patterns = block.rules.iter().flat_map(|r| std::iter::once(&r.pattern).chain(&r.except));
-    let alphabet = Alphabet::new(patterns.map(|p| (p, 0))).ok()?;
+    let Ok(alphabet) = Alphabet::new(patterns.map(|p| (p, 0))) else {
+        // Then nothing could be judged, and that is said already.
+        return Some(Vec::new());
+    };
     let plain = alphabet.domain(alphabet.letters(), true).ok()?;
     let all = alphabet.domain(alphabet.letters(), false).ok()?;
     // As typed: that a denial also finds the program by a path is no disagreement.

@@ -279,7 +279,15 @@ impl Paths<'_> {
         let instead = instead(entries, at.index, cell)?;
         let (effect, reason) = self.compare(at, &entry.applies, Some(&instead))?;
         if effect || reason {
-            return Ok(Fate::SaysNothing);
+            // Most often another block says the same of more.
+            let values = |c: &Cell| [c.allow, c.ask, c.deny].map(|m| (m.rank > 0, m.value));
+            let same = |i: usize, e: &Entry| {
+                let block = matches!(e.kind, Kind::On { .. });
+                i != at.index && block && values(&e.cell) == values(&entry.cell)
+            };
+            let (by, covered) = self.covering(at, entry, same);
+            let whole = covered.is_ok() && !by.is_empty();
+            return Ok(if whole { Fate::Redundant { by } } else { Fate::SaysNothing });
         }
         let (by, _) = self.covering(at, entry, |i, e| {
             let later = i > at.index && !matches!(e.kind, Kind::Hide { .. });
@@ -475,7 +483,12 @@ impl Paths<'_> {
                 match self.elsewhere(&changed) {
                     Ok((false, false)) => {}
                     Ok((false, true)) if name == "deny" => fate = denies_nothing(setting),
-                    Ok(_) | Err(_) => fate = Fate::Decides,
+                    Ok(_) => fate = Fate::Decides,
+                    Err(error) => {
+                        let what = format!("whether this repeats what holds without it: {error}");
+                        fates.unproved.push((setting.span, what));
+                        fate = Fate::Decides;
+                    }
                 }
             }
             fates.add(setting.span, Thing::Field(name), fate);

@@ -10,9 +10,10 @@ use super::fate::SINGLES;
 use crate::analysis::commands::{Tally, decide};
 use crate::analysis::paths::Verdict;
 use crate::analysis::tools::{Alphabet, Names};
+use crate::automata::TooLarge;
 use crate::compare::{Compare, Side};
-use crate::diag::Diagnostic;
 use crate::diag::registry as codes;
+use crate::diag::{Diagnostic, Level};
 use crate::hir::{Context, Policy};
 use mero_runtime::{Permission, Phase};
 
@@ -53,24 +54,24 @@ fn admitted(context: &Context) -> Vec<Phase> {
 }
 
 /// A phase that is stricter than the one before it, if there is one.
-fn disorder(policy: &Policy, context: &Context) -> Option<(Phase, &'static str)> {
+///
+/// # Errors
+/// [`TooLarge`] where the tools of a policy cannot be looked at.
+fn disorder(policy: &Policy, context: &Context) -> Result<Option<(Phase, &'static str)>, TooLarge> {
     let phases = admitted(context);
     let block = context.commands.as_ref();
     let mut pairs = phases.iter().zip(phases.iter().skip(1));
-    let names = Alphabet::new(&[policy], [])
-        .ok()
-        .and_then(|alphabet| Names::new(policy, context, &alphabet).ok());
-    pairs.find_map(|(&strict, &loose)| {
+    let alphabet = Alphabet::new(&[policy], [])?;
+    let names = Names::new(policy, context, &alphabet)?;
+    Ok(pairs.find_map(|(&strict, &loose)| {
         let command = |t: Tally| decide(block, t, strict).0 > decide(block, t, loose).0;
         let path =
             |v: Verdict| SINGLES.iter().any(|&p| v.decide(p, strict).0 > v.decide(p, loose).0);
         let tools = (0..policy.tools.len()).map(Some).chain([None]).collect::<Vec<_>>();
         let tool = |t: Tally| {
-            names.as_ref().is_some_and(|names| {
-                tools
-                    .iter()
-                    .any(|&tool| names.decide(t, tool, strict).0 > names.decide(t, tool, loose).0)
-            })
+            tools
+                .iter()
+                .any(|&tool| names.decide(t, tool, strict).0 > names.decide(t, tool, loose).0)
         };
         match () {
             () if tallies().any(command) => Some((loose, "commands")),
@@ -78,7 +79,7 @@ fn disorder(policy: &Policy, context: &Context) -> Option<(Phase, &'static str)>
             () if tallies().any(tool) => Some((loose, "tools")),
             () => None,
         }
-    })
+    }))
 }
 
 /// `phase-order`.
@@ -86,7 +87,19 @@ pub(super) fn order(view: &View<'_>) -> Vec<Diagnostic> {
     let contexts = view.policy.contexts.iter();
     contexts
         .filter_map(|context| {
-            let (phase, what) = disorder(view.policy, context)?;
+            let (phase, what) = match disorder(view.policy, context) {
+                Ok(found) => found?,
+                Err(error) => {
+                    let message = format!(
+                        "not proved: the order of the phases of `{}`: {error}",
+                        context.name
+                    );
+                    return Some(
+                        Diagnostic::new(&codes::UNPROVED, context.span, message)
+                            .help("simplify the names in `tools`"),
+                    );
+                }
+            };
             let message = format!(
                 "in `{}` the phase `{phase}` is stricter on some {what} than the one before it",
                 context.name
@@ -107,15 +120,27 @@ pub(super) fn idle(view: &View<'_>) -> Vec<Diagnostic> {
         let Some(span) = context.phases_span else { continue };
         let phases = admitted(context);
         for (&strict, &loose) in phases.iter().zip(phases.iter().skip(1)) {
-            if same(view, context, strict, loose) {
-                let message = format!(
-                    "in `{}` the phase `{loose}` decides everything as `{strict}` does",
-                    context.name
-                );
-                out.push(
-                    Diagnostic::new(&codes::IDLE_PHASE, span, message)
-                        .help("nothing is asked for, or nothing is left to be loosened"),
-                );
+            match same(view, context, strict, loose) {
+                Ok(false) => {}
+                Ok(true) => {
+                    let message = format!(
+                        "in `{}` the phase `{loose}` decides everything as `{strict}` does",
+                        context.name
+                    );
+                    out.push(
+                        Diagnostic::new(&codes::IDLE_PHASE, span, message)
+                            .help("nothing is asked for, or nothing is left to be loosened"),
+                    );
+                }
+                Err(error) => {
+                    let message =
+                        format!("not proved: whether `{loose}` loosens anything: {error}");
+                    let mut unproved = Diagnostic::new(&codes::UNPROVED, span, message)
+                        .help("there is too much to compare");
+                    // Of a note no more is made than a note.
+                    unproved.level = Level::Note;
+                    out.push(unproved);
+                }
             }
         }
     }
@@ -124,8 +149,8 @@ pub(super) fn idle(view: &View<'_>) -> Vec<Diagnostic> {
 
 /// Whether two phases of a context decide all requests alike: the context is compared
 /// with itself, each side moved into its phase.
-fn same(view: &View<'_>, context: &Context, strict: Phase, loose: Phase) -> bool {
+fn same(view: &View<'_>, context: &Context, strict: Phase, loose: Phase) -> Result<bool, TooLarge> {
     let side = || Side { policy: view.policy, context, judge: &view.judge };
     let compare = Compare { old: side(), new: side(), interest: |a, b| a != b, samples: 1 };
-    compare.phases_agree(strict, loose) == Ok(true)
+    compare.phases_agree(strict, loose)
 }

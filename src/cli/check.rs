@@ -223,11 +223,7 @@ fn json(analyses: &[Analysis], counts: Counts) -> String {
         }
     }
     let proved = analyses.iter().flat_map(|a| &a.proved).collect::<BTreeSet<_>>();
-    let unproved = analyses.iter().flat_map(|a| &a.diagnostics);
-    let unproved = unproved
-        .filter(|d| d.code.id == registry::UNPROVED.id)
-        .map(|d| d.message.as_str())
-        .collect::<Vec<_>>();
+    let unproved = analyses.iter().flat_map(|a| &a.unproved).collect::<BTreeSet<_>>();
     let value = serde_json::json!({
         "findings": findings,
         "summary": {

@@ -243,6 +243,9 @@ fn survivors(policy: &Policy, report: &Report) -> Value {
     let survivors = report.survivors.iter().map(|survivor| {
         let mut out = statement(policy, survivor.mutant.span);
         let _ = out.insert("change".to_owned(), json!(survivor.mutant.what));
+        if let Some(request) = &survivor.request {
+            let _ = out.insert("request".to_owned(), json!(request));
+        }
         Value::Object(out)
     });
     json!({
@@ -403,6 +406,9 @@ fn places(list: &[Value], out: &mut String) {
         }
         if entry.get("change").is_some() {
             let _ = writeln!(out, "      {}", text("change"));
+            if let Some(request) = entry.get("request") {
+                let _ = writeln!(out, "        would be noticed by {request}");
+            }
         }
     }
 }

@@ -1,14 +1,16 @@
 //! Commands: only where rules, or what holds around them, differ.
 
-use super::{Change, Compare, Comparison, Key, Side};
+use super::{Answer, Change, Compare, Comparison, Key, Side};
 use crate::analysis::BUDGET;
-use crate::analysis::commands::{Alphabet, Class, Hit, Outcomes, Rules, Unread, decide, visit};
+use crate::analysis::commands::{
+    Alphabet, Class, Hit, Outcomes, Rules, Tally, Unread, decide, visit,
+};
 use crate::automata::{Dfa, intersect, union};
 use crate::hir::{CommandRule, Commands};
 use crate::limits::MAX_PRODUCT_STATES;
 use crate::request::{Ask, quoted};
 use crate::syntax::ast::Pattern;
-use mero_runtime::{Effect, Phase};
+use mero_runtime::{Effect, Phase, Reason};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What makes two rules one.
@@ -233,7 +235,14 @@ impl Compare<'_> {
                 &domain,
                 &sides,
                 BUDGET,
-                |_, t, _| t.iter().any(|t| t.any()) && !t.iter().all(|t| t.any()),
+                |_, t, _| match t {
+                    [a, b] if a.any() != b.any() => self.phases().any(|phase| {
+                        let was = through(old.block, *a, phase);
+                        let is = through(new.block, *b, phase);
+                        was.iter().any(|&was| is.iter().any(|&is| (self.interest)(was, is)))
+                    }),
+                    _ => false,
+                },
             )?;
         }
         if !open {
@@ -288,6 +297,17 @@ impl Compare<'_> {
         }
         Ok(samples)
     }
+}
+
+/// What a block may answer to a wrapper or shell, whatever it runs: where a rule names
+/// it, that answer or a denial from within.
+fn through(block: Option<&Commands>, tally: Tally, phase: Phase) -> Vec<Answer> {
+    let mut answers = vec![(Effect::Deny, Reason::CommandDenied), decide(block, tally, phase)];
+    if !tally.any() && block.is_some_and(Commands::may_run) {
+        answers.push((Effect::Ask, Reason::ApprovalRequired));
+        answers.push((Effect::Allow, Reason::Granted));
+    }
+    answers
 }
 
 fn env(rules: &Rules<'_>) -> BTreeSet<String> {

@@ -2,18 +2,20 @@
 //!
 //! A mutant is the policy with one small change: a rule taken out or turned round, a set
 //! of permissions or a pattern made a little wider or narrower. Each is compiled and put
-//! to the tests. One that compiles to the very same table decides the same and cannot be
-//! noticed; of the others, those under which every test still passes are reported.
+//! to the tests. One that decides every request as the policy does cannot be noticed; of
+//! the others, those under which every test still passes are reported, each with a request
+//! that would notice it.
 
 use super::coverage::own;
 use super::{Verdict, run};
+use crate::compare::{Compare, Side};
 use crate::hir::{Context, Fields, Policy, Test};
 use crate::limits::{MAX_MUTANT_STATES, MAX_MUTANTS, MAX_PRODUCT_STATES};
-use crate::request::Judge;
+use crate::request::{Judge, Request};
 use crate::source::{SourceMap, Span, Spanned};
 use crate::syntax::ast::PatternKind;
 use crate::table::{self, Options};
-use mero_runtime::{Effect, Permission};
+use mero_runtime::{Effect, Permission, Phase};
 use std::collections::BTreeMap;
 
 /// One small change of a policy.
@@ -42,11 +44,17 @@ pub enum Change {
     Readonly(bool),
 }
 
+/// Survivors for which a request is looked for: who has more has other worries.
+const MOST_TOLD: usize = 60;
+
 /// A mutant that no test notices.
 #[derive(Clone, Debug)]
 pub struct Survivor {
     /// The change.
     pub mutant: Mutant,
+    /// A request that the mutant answers otherwise: a test of it would notice. None if
+    /// none could be found, or there are many survivors.
+    pub request: Option<Request>,
 }
 
 /// What became of all mutants.
@@ -98,18 +106,20 @@ pub fn mutants(policy: &Policy, progress: &mut dyn FnMut(usize, usize)) -> Repor
             continue;
         }
         progress(done, total);
-        let mut fate = Fate::Equal;
+        let (mut fate, mut request) = (Fate::Equal, None);
         for context in within.iter().filter_map(|i| contexts.get(*i)?.as_ref()) {
-            let (next, cost) = try_one(context, &mutant);
+            let tell = report.survivors.len() < MOST_TOLD;
+            let (next, cost, would) = try_one(context, &mutant, tell);
             states = states.saturating_add(cost);
             fate = fate.max(next);
+            request = request.or(would);
         }
         let count = match fate {
             Fate::Equal => &mut report.equal,
             Fate::Unfit => &mut report.unfit,
             Fate::Noticed => &mut report.noticed,
             Fate::Survives => {
-                report.survivors.push(Survivor { mutant });
+                report.survivors.push(Survivor { mutant, request });
                 continue;
             }
         };
@@ -151,20 +161,55 @@ fn passed(policy: &Policy, table: &[u8]) -> Option<Vec<bool>> {
     Some(run(policy, &judge).iter().map(|o| o.verdict == Verdict::Passed).collect())
 }
 
-/// What becomes of a mutant in one context, and how many states it took to find out.
-fn try_one(context: &Alone, mutant: &Mutant) -> (Fate, usize) {
+/// What becomes of a mutant in one context, how many states it took to find out, and the
+/// request that would notice it.
+fn try_one(context: &Alone, mutant: &Mutant, tell: bool) -> (Fate, usize, Option<Request>) {
     let mut policy = context.policy.clone();
     apply(&mut policy, mutant);
     let Ok(compiled) = table::compile(&policy, Options::default()) else {
-        return (Fate::Unfit, MAX_PRODUCT_STATES);
+        return (Fate::Unfit, MAX_PRODUCT_STATES, None);
     };
     let cost = compiled.stats.states;
     if compiled.bytes == context.table {
-        return (Fate::Equal, cost);
+        return (Fate::Equal, cost, None);
     }
-    let Some(now) = passed(&policy, &compiled.bytes) else { return (Fate::Unfit, cost) };
+    let Some(now) = passed(&policy, &compiled.bytes) else {
+        return (Fate::Unfit, cost, None);
+    };
     let noticed = context.passed.iter().zip(&now).any(|(before, now)| *before && !now);
-    (if noticed { Fate::Noticed } else { Fate::Survives }, cost)
+    if noticed {
+        return (Fate::Noticed, cost, None);
+    }
+    if !tell {
+        return (Fate::Survives, cost, None);
+    }
+    let (would, equal) = telling(context, &policy, &compiled.bytes).unwrap_or((None, false));
+    (if equal { Fate::Equal } else { Fate::Survives }, cost, would)
+}
+
+/// A request that a mutant answers otherwise, by its effect if there is such; and whether
+/// it is proved that there is none.
+fn telling(context: &Alone, mutant: &Policy, table: &[u8]) -> Option<(Option<Request>, bool)> {
+    let (before, after) =
+        (Judge::new(&context.table, &context.policy).ok()?, Judge::new(table, mutant).ok()?);
+    let side = |policy, judge| -> Option<Side<'_>> {
+        let policy: &Policy = policy;
+        Some(Side { policy, context: policy.contexts.first()?, judge })
+    };
+    let comparison = Compare {
+        old: side(&context.policy, &before)?,
+        new: side(mutant, &after)?,
+        interest: |a, b| a != b,
+        samples: 1,
+    }
+    .run();
+    let first = comparison
+        .changes
+        .iter()
+        .min_by_key(|c| (c.before.0 == c.after.0, c.phase != Phase::Default));
+    let name = context.policy.contexts.first().map_or("", |c| c.name.as_str());
+    let request = first.and_then(|c| c.ask.request(name, c.phase));
+    Some((request, comparison.changes.is_empty() && comparison.unproved.is_empty()))
 }
 
 /// All mutants of a policy of one context.

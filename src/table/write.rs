@@ -193,7 +193,9 @@ impl Writer {
         let commands = context.commands.as_ref();
         let (mut words, mut texts, mut composites) = ((0, 0), (0, 0), (0, 0));
         if let Some(commands) = commands {
-            flags |= f::context::HAS_COMMANDS;
+            if commands.may_run() {
+                flags |= f::context::RUNS_COMMANDS;
+            }
             self.stats.rules = self.stats.rules.saturating_add(commands.rules.len());
             let plan = rules::commands(commands, &mut self.numbers, options)?;
             words = self.group(&plan.words, span, rules::Verdict::bytes)?;
