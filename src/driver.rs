@@ -9,8 +9,11 @@ use crate::diag::registry as codes;
 use crate::diag::{Diagnostic, Edit, Level};
 use crate::hir::Policy;
 use crate::hir::resolve::{self, Unit};
+use crate::library;
 use crate::source::{SourceMap, Span};
 use crate::syntax::ast;
+use crate::table::{self, Options};
+use mero_runtime::Table;
 use std::path::PathBuf;
 
 pub use host::{Host, Memory, System};
@@ -60,7 +63,36 @@ impl Analysis {
 /// # Errors
 /// Where the policy itself cannot be read. What is wrong *in* it is a finding.
 pub fn analyse(host: &dyn Host, policy: &str) -> Result<Analysis, LoadError> {
-    let load::Loaded { units, sources, mut diagnostics, directory } = load::load(host, policy)?;
+    Ok(finish(load::load(host, policy)?))
+}
+
+/// The policy that a table with debug sections was compiled from: it holds the text.
+/// That it is that text is seen by compiling it again.
+///
+/// # Errors
+/// [`LoadError::Unusable`] for a table that holds no text, or text which this version
+/// compiles to something else.
+pub fn analyse_table(path: &str, bytes: &[u8]) -> Result<Analysis, LoadError> {
+    let unusable = |why: String| LoadError::Unusable { path: path.to_owned(), why };
+    let table = Table::from_bytes(bytes).map_err(|e| unusable(e.to_string()))?;
+    let files = table.files().filter(|(name, _)| !name.starts_with(library::SHOWN_IN));
+    let files = files.collect::<Vec<_>>();
+    let names = files.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>();
+    if names.is_empty() {
+        return Err(unusable("it was compiled without `--debug-info`".to_owned()));
+    }
+    let files = files.iter().map(|(name, text)| (name.into(), text.as_bytes().to_vec()));
+    let memory = Memory { files: files.collect(), input: Vec::new() };
+    let analysis = finish(load::load_all(&memory, path, names)?);
+    let options = Options { debug_info: true, ..Options::default() };
+    match table::compile(&analysis.policy, options) {
+        Ok(again) if again.bytes == bytes => Ok(analysis),
+        _ => Err(unusable("its text does not compile to it".to_owned())),
+    }
+}
+
+fn finish(loaded: load::Loaded) -> Analysis {
+    let load::Loaded { units, sources, mut diagnostics, directory } = loaded;
     let broken = diagnostics.iter().any(|d| d.level == Level::Error);
     let (policy, found) = resolve::resolve(&units, &sources);
     diagnostics.extend(found);
@@ -84,7 +116,7 @@ pub fn analyse(host: &dyn Host, policy: &str) -> Result<Analysis, LoadError> {
     diagnostics.dedup_by(|a, b| {
         a.code.id == b.code.id && a.primary == b.primary && a.message == b.message
     });
-    Ok(Analysis { policy, diagnostics, proved, unproved, units, directory })
+    Analysis { policy, diagnostics, proved, unproved, units, directory }
 }
 
 /// Takes out what `@allow` annotations silence, and reports those that silence

@@ -42,6 +42,9 @@ pub const HARMLESS_ENV: [&str; 24] = [
 /// Programs that `allow` and `ask` rules reach through by default.
 pub const DEFAULT_WRAPPERS: [&str; 6] = ["time", "timeout", "nice", "nohup", "stdbuf", "setsid"];
 
+/// What the names of the files of built-in profiles begin with in messages.
+pub const SHOWN_IN: &str = "<std>/";
+
 /// The source of a built-in profile.
 #[must_use]
 pub fn std_source(name: &str) -> Option<&'static str> {

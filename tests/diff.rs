@@ -265,6 +265,37 @@ fn a_revision_can_be_named() {
 }
 
 #[test]
+fn tables_with_their_text_are_compared() {
+    let world = World::new(OLD, &OLD.replace("\"ls ...\"", "\"ls\""));
+    for side in ["old", "new"] {
+        let (policy, table) = (format!("{side}.mero"), format!("{side}.merot"));
+        let run = world.meroc(&["compile", &policy, "-o", &table, "--debug-info"]);
+        assert_eq!(run.code, 0, "{}", run.err);
+    }
+    let of_files = world.meroc(&["diff", "old.mero", "new.mero"]);
+    assert!(of_files.out.contains("narrows worker"), "{}", of_files.out);
+    for pair in [["old.merot", "new.merot"], ["old.mero", "new.merot"], ["old.merot", "new.mero"]] {
+        assert_eq!(world.meroc(&["diff", pair[0], pair[1]]).out, of_files.out);
+    }
+    // The text is only believed if it compiles to the table.
+    let path = world.0.path().join("old.merot");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let at = bytes.windows(4).rposition(|w| w == b"grep").unwrap();
+    bytes[at] = b'G';
+    let digest = mero_runtime::format::DIGEST;
+    let parts = [&bytes[..digest.start], &bytes[digest.end..]].map(mero_runtime::blake3).concat();
+    bytes.splice(digest, mero_runtime::blake3(&parts));
+    std::fs::write(&path, &bytes).unwrap();
+    let run = world.meroc(&["diff", "old.merot", "new.merot"]);
+    assert_eq!(run.code, 2);
+    assert!(run.err.contains("its text does not compile to it"), "{}", run.err);
+    assert_eq!(world.meroc(&["compile", "old.mero", "-o", "old.merot"]).code, 0);
+    let run = world.meroc(&["diff", "old.merot", "new.merot"]);
+    assert_eq!(run.code, 2);
+    assert!(run.err.contains("compiled without `--debug-info`"), "{}", run.err);
+}
+
+#[test]
 fn what_cannot_be_compared_is_an_error() {
     let world = World::new(OLD, "edition 1\ncontext worker { allow nothing }\n");
     assert_eq!(world.meroc(&["diff", "old.mero", "new.mero"]).code, 1);

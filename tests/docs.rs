@@ -108,6 +108,7 @@ fn the_fields_of_the_format_leave_no_gap() {
         f::hole::SIZE,
         f::tool::SIZE,
         f::param::SIZE,
+        f::file::SIZE,
         f::rule_text::SIZE,
     ];
     assert_eq!(ends, expected);

@@ -18,7 +18,7 @@ mod table_bytes;
 use exercise::{read, sign};
 use mero_runtime::format::{
     DIGEST, DIRECTORY_ENTRY, HEADER, MAGIC, SECTIONS, Section, VERSION, automaton, class, context,
-    hole, island, mount, path_cell, rule, spaces, string, symbol,
+    file, hole, island, mount, path_cell, rule, spaces, symbol,
 };
 use mero_runtime::{Kind, Permission, Phase, Session, Table, TableError};
 use meroc::table::Options;
@@ -261,11 +261,28 @@ fn sections_moved_overlapping_and_too_long() {
             assert!(same || !read(&swapped, false), "{}", section_of.name());
         }
     }
-    for (at, new) in [(52, [17, 0, 0, 0]), (52, [19, 0, 0, 0]), (52, [0xff; 4]), (48, [2, 0, 0, 0])]
-    {
+    let count = u32::try_from(SECTIONS).unwrap();
+    let counts = [count - 1, count + 1, u32::MAX].map(|n| (52, n.to_le_bytes()));
+    for (at, new) in counts.into_iter().chain([(48, [2, 0, 0, 0])]) {
         let found = forged(table, at, &new).expect_err("accepted");
         assert!(matches!(found, TableError::Malformed { section: "directory", .. }), "{found}");
     }
+}
+
+#[test]
+fn texts_of_files_lie_one_behind_another() {
+    let text = "edition 1\ncontext w { use std::secrets  allow read }\n";
+    let table = bytes(text, Options { debug_info: true, ..Options::default() });
+    let ends = records(&table, Section::Files).map(|r| r + file::END).collect::<Vec<_>>();
+    let [first, last] = ends[..] else { panic!("two files") };
+    let length = section(&table, Section::Sources).1;
+    for (at, wrong) in [(first, length + 1), (last, length - 1), (last, length + 1), (last, 0)] {
+        let new = u32::try_from(wrong).unwrap().to_le_bytes();
+        let found = forged(&table, at, &new).expect_err("accepted");
+        assert!(matches!(found, TableError::Malformed { .. }), "{found}");
+    }
+    let text = section(&table, Section::Sources).0;
+    forged(&table, text, &[0xff]).expect_err("not UTF-8");
 }
 
 #[test]
@@ -491,9 +508,9 @@ fn repeated_references_cost_nothing() {
     parts[Section::Strings as usize].extend(vec![b'x'; 70_000]);
     let files = parts[Section::Files as usize].len();
     for _ in 0..60_000 {
-        parts[Section::Files as usize].extend([0, 0, 0, 0xff, 0xff]);
+        parts[Section::Files as usize].extend([0, 0, 0, 0xff, 0xff, 0, 0, 0, 0]);
     }
-    assert_eq!(files % string::SIZE, 0);
+    assert_eq!(files, 0);
     let many = joined(&parts);
     let time =
         best_of(1, || Table::from_bytes(&many).map(|_| ()).map_err(|e| e.to_string()).unwrap());

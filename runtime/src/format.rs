@@ -58,14 +58,16 @@ pub enum Section {
     Tools = 14,
     /// Parameters.
     Params = 15,
-    /// Debug: files: string.
+    /// Debug: files: name, and where their text ends.
     Files = 16,
     /// Debug: rules: file `u16`, line `u32`, text string.
     RuleTexts = 17,
+    /// Debug: the texts of the files, one after another.
+    Sources = 18,
 }
 
 /// How many sections there are.
-pub const SECTIONS: usize = 18;
+pub const SECTIONS: usize = 19;
 
 impl Section {
     /// All, in file order.
@@ -88,6 +90,7 @@ impl Section {
         Section::Params,
         Section::Files,
         Section::RuleTexts,
+        Section::Sources,
     ];
 
     /// Its name in messages and in `inspect`.
@@ -112,6 +115,7 @@ impl Section {
             Section::Params => "params",
             Section::Files => "files",
             Section::RuleTexts => "rule-texts",
+            Section::Sources => "sources",
         }
     }
 
@@ -119,7 +123,7 @@ impl Section {
     #[must_use]
     pub const fn record(self) -> usize {
         match self {
-            Section::Strings | Section::AutomataData => 1,
+            Section::Strings | Section::AutomataData | Section::Sources => 1,
             Section::Buckets => 4,
             Section::Symbols => symbol::SIZE,
             Section::Contexts => context::SIZE,
@@ -131,7 +135,8 @@ impl Section {
             Section::Automata => automaton::SIZE,
             Section::Rules => rule::SIZE,
             Section::Holes => hole::SIZE,
-            Section::StringLists | Section::Files => string::SIZE,
+            Section::StringLists => string::SIZE,
+            Section::Files => file::SIZE,
             Section::Params => param::SIZE,
             Section::Tools => tool::SIZE,
             Section::RuleTexts => rule_text::SIZE,
@@ -504,6 +509,16 @@ pub mod param {
     pub const DEFAULT: usize = 5;
     /// Bytes.
     pub const SIZE: usize = 10;
+}
+
+/// `files`.
+pub mod file {
+    /// Name, string.
+    pub const NAME: usize = 0;
+    /// Where its text ends in `sources`, `u32`; it begins where the one before ends.
+    pub const END: usize = 5;
+    /// Bytes.
+    pub const SIZE: usize = 9;
 }
 
 /// `rule-texts`.

@@ -8,8 +8,8 @@ use crate::automaton::Automaton;
 use crate::decision::RuleId;
 use crate::error::TableError;
 use crate::format::{
-    self, FLAG_DEBUG, NONE24, SECTIONS, Section, context, hash, param, rule_text, spaces, string,
-    symbol,
+    self, FLAG_DEBUG, NONE24, SECTIONS, Section, context, file, hash, param, rule_text, spaces,
+    string, symbol,
 };
 use crate::validate;
 
@@ -108,12 +108,18 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// The files that the policy was compiled from, as far as rules of them are
-    /// known: empty without debug sections.
-    pub fn files(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+    /// The files that the policy was compiled from, in the order in which they were
+    /// read: name and text. Empty without debug sections.
+    pub fn files(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
         let table = *self;
-        (0..table.count(Section::Files))
-            .map(move |i| table.text(table.string(table.record(Section::Files, i), 0)))
+        let mut begin = 0usize;
+        (0..table.count(Section::Files)).map(move |i| {
+            let record = table.record(Section::Files, i);
+            let end = record.u32(file::END) as usize;
+            let text = table.section(Section::Sources).get(begin..end).unwrap_or_default();
+            begin = end;
+            (table.text(table.string(record, file::NAME)), table.text(text))
+        })
     }
 
     /// Sizes of all sections, in file order.
@@ -135,7 +141,7 @@ impl<'a> Table<'a> {
         let record = self.record(Section::RuleTexts, rule.0);
         let file = self.record(Section::Files, u32::from(record.u16(rule_text::FILE)));
         Some(RuleText {
-            file: self.text(self.string(file, 0)),
+            file: self.text(self.string(file, file::NAME)),
             line: record.u32(rule_text::LINE),
             text: self.text(self.string(record, rule_text::TEXT)),
         })

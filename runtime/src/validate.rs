@@ -15,8 +15,8 @@ use crate::digest::blake3;
 use crate::error::TableError;
 use crate::format::{
     DIGEST, DIRECTORY_ENTRY, FLAG_DEBUG, HEADER, MAGIC, NONE24, SECTIONS, Section, VERSION, anchor,
-    automaton, below, class, context, hole, island, list, mount, node, param, path_cell, rule,
-    rule_cell, rule_text, spaces, string, symbol, tool,
+    automaton, below, class, context, file, hole, island, list, mount, node, param, path_cell,
+    rule, rule_cell, rule_text, spaces, string, symbol, tool,
 };
 use crate::table::{Record, Table};
 
@@ -121,7 +121,7 @@ pub(crate) fn records(table: &Table<'_>) -> Result<(), TableError> {
         (Section::StringLists, any_string),
         (Section::Tools, tools),
         (Section::Params, params),
-        (Section::Files, text_string),
+        (Section::Files, |table, r| text_at(table, r, file::NAME)),
         (Section::RuleTexts, rule_texts),
     ];
     whole(table)?;
@@ -132,6 +132,11 @@ pub(crate) fn records(table: &Table<'_>) -> Result<(), TableError> {
             fields.iter().try_for_each(|&at| follows(table, r, at, of, &mut end))
         })?;
     }
+    let mut end = 0;
+    each(table, Section::Files, |r| source(table, r, &mut end))?;
+    ensure(end == table.section(Section::Sources).len(), "text that belongs to no file").map_err(
+        |what| TableError::Malformed { section: Section::Sources.name(), index: 0, what },
+    )?;
     let mut trie = None;
     each(table, Section::Anchors, |r| {
         let node = Some(r.u24(anchor::NODE));
@@ -238,10 +243,6 @@ fn text_span(table: &Table<'_>, offset: u32, length: usize) -> Check {
 
 fn any_string(table: &Table<'_>, record: Record<'_>) -> Check {
     bytes_at(table, record, 0)
-}
-
-fn text_string(table: &Table<'_>, record: Record<'_>) -> Check {
-    text_at(table, record, 0)
 }
 
 fn params(table: &Table<'_>, record: Record<'_>) -> Check {
@@ -472,6 +473,15 @@ fn tools(table: &Table<'_>, r: Record<'_>) -> Check {
     let flags = tool::READONLY | tool::DECLARES_USES;
     ensure(r.u8(tool::FLAGS) & !flags == 0, "a flag that does not exist")?;
     ensure(matches!(r.u8(tool::ABILITY), 0 | 1 | 2 | 4 | 8 | 16), "an ability that does not exist")
+}
+
+/// A file's text lies behind that of the file before it.
+fn source(table: &Table<'_>, record: Record<'_>, end: &mut usize) -> Check {
+    let next = record.u32(file::END) as usize;
+    let text = table.section(Section::Sources).get(*end..next);
+    let text = text.ok_or("a text that ends before it begins, or behind the section")?;
+    *end = next;
+    ensure(core::str::from_utf8(text).is_ok(), "a text that is not UTF-8")
 }
 
 fn rule_texts(table: &Table<'_>, r: Record<'_>) -> Check {

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Diff {
-    /// The version before: a file, a directory, `-`, or `REV:path`
+    /// The version before: a file, a directory, `-`, `REV:path`, or a table with debug sections
     old: String,
     /// The version after
     new: String,
@@ -285,14 +285,10 @@ impl<'p> Compared<'p> {
 }
 
 fn load(host: &dyn Host, name: &str, terminal: Terminal) -> Result<Analysis, Failure> {
-    if super::engine::table_bytes(host, name)?.is_some() {
-        return Err(Failure::usage(
-            format!("`{name}` is a table, which does not hold what rules say"),
-            "compare the policies that tables were compiled from; `REV:path` names one in a git \
-             revision",
-        ));
-    }
-    let analysis = driver::analyse(host, name)?;
+    let analysis = match super::engine::table_bytes(host, name)? {
+        Some(bytes) => driver::analyse_table(name, &bytes)?,
+        None => driver::analyse(host, name)?,
+    };
     if analysis.is_broken() {
         super::engine::show(&analysis.diagnostics, &analysis, terminal);
         return Err(Failure::Broken);

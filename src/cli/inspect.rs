@@ -45,7 +45,7 @@ fn text(table: &Table<'_>) -> String {
     if !params.is_empty() {
         let _ = writeln!(out, "params    {}", params.join(", "));
     }
-    let files = table.files().collect::<Vec<_>>();
+    let files = table.files().map(|(name, _)| name).collect::<Vec<_>>();
     if !files.is_empty() {
         let _ = writeln!(out, "from      {}", files.join(", "));
     }

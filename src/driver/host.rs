@@ -175,15 +175,16 @@ impl Host for Memory {
     }
 
     fn is_file(&self, path: &Path) -> bool {
-        self.files.contains_key(path)
+        // One that is named `REV:path` is of a revision.
+        self.files.contains_key(path) && !path.to_string_lossy().contains(':')
     }
 
     fn stdin(&self, _limit: usize) -> io::Result<Vec<u8>> {
         Ok(self.input.clone())
     }
 
-    fn revision(&self, _revision: &str, _path: &str) -> io::Result<Vec<u8>> {
-        Err(io::Error::new(io::ErrorKind::NotFound, "no revisions here"))
+    fn revision(&self, revision: &str, path: &str) -> io::Result<Vec<u8>> {
+        self.read(Path::new(&format!("{revision}:{path}")), usize::MAX)
     }
 
     fn current_dir(&self) -> io::Result<PathBuf> {

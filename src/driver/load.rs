@@ -47,6 +47,21 @@ pub enum LoadError {
         /// What is wrong.
         message: String,
     },
+    /// A table whose policy cannot be had.
+    #[error("the policy of the table `{path}` cannot be had: {why}")]
+    #[diagnostic(
+        code(meroc::needs_source),
+        help(
+            "compile it with `--debug-info` and this version, or name the `.mero` file; \
+             `REV:path` names one in a git revision"
+        )
+    )]
+    Unusable {
+        /// As given.
+        path: String,
+        /// What is missing.
+        why: String,
+    },
     /// A table where source is needed.
     #[error("`{path}` is a compiled table, and this needs the policy's source")]
     #[diagnostic(
@@ -121,6 +136,15 @@ struct Loader<'h> {
 }
 
 pub(super) fn load(host: &dyn Host, policy: &str) -> Result<Loaded, LoadError> {
+    load_all(host, policy, roots(host, policy)?)
+}
+
+/// Begins with several files; what has been imported already is not read again.
+pub(super) fn load_all(
+    host: &dyn Host,
+    policy: &str,
+    roots: Vec<String>,
+) -> Result<Loaded, LoadError> {
     let mut loader = Loader {
         host,
         sources: SourceMap::default(),
@@ -129,7 +153,7 @@ pub(super) fn load(host: &dyn Host, policy: &str) -> Result<Loaded, LoadError> {
         known: BTreeMap::new(),
         open: Vec::new(),
     };
-    for root in roots(host, policy)? {
+    for root in roots {
         loader.root(&root)?;
     }
     loader.library();
@@ -361,7 +385,7 @@ impl Loader<'_> {
         wanted.dedup();
         for name in wanted {
             if let Some(text) = library::std_source(&name) {
-                let shown = format!("<std>/{name}.mero");
+                let shown = format!("{}{name}.mero", library::SHOWN_IN);
                 self.file(PathBuf::from(&shown), &shown, text.as_bytes(), true);
             }
         }

@@ -12,7 +12,6 @@ use mero_runtime::format::{
     self as f, FLAG_DEBUG, HEADER, MAGIC, NONE24, SECTIONS, Section, VERSION, below, spaces,
 };
 use mero_runtime::{Effect, Permission, Phase, blake3};
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 type Write<T = ()> = Result<T, Unfit>;
@@ -444,14 +443,14 @@ impl Writer {
             return Err(outgrown(nowhere(), "rules"));
         }
         let mut files: BTreeMap<FileId, u16> = BTreeMap::new();
-        for (_, span) in &rules {
-            let next = u16::try_from(files.len()).map_err(|_| outgrown(*span, "files"))?;
-            if let Entry::Vacant(entry) = files.entry(span.file) {
-                entry.insert(next);
-                let name = policy.sources.get(span.file).map_or("", |f| f.name.as_str()).to_owned();
-                let reference = self.string(&name, *span)?;
-                self.push(Section::Files, reference);
-            }
+        for (id, file) in policy.sources.iter() {
+            let start = Span::new(id, 0, 0);
+            let next = u16::try_from(files.len()).map_err(|_| outgrown(start, "files"))?;
+            files.insert(id, next);
+            let mut r = self.string(&file.name, start)?;
+            self.section(Section::Sources).extend(file.text.bytes());
+            r.extend(self.count(Section::Sources).to_le_bytes());
+            self.push(Section::Files, r);
         }
         for (_, span) in &rules {
             let mut r = Vec::new();

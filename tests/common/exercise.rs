@@ -3,7 +3,7 @@
 //! the runtime and the standard library.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use mero_runtime::format::{DIGEST, HEADER};
+use mero_runtime::format::{DIGEST, HEADER, Section};
 use mero_runtime::{
     Context, Decision, Effect, Kind, MAX_PATH, Permission, Phase, Session, Table, blake3,
 };
@@ -104,7 +104,8 @@ pub fn exercise(table: &Table<'_>, thorough: bool) {
     let _ = (table.digest(), table.bytes(), table.has_debug_info());
     let files = table.files().count();
     assert!(table.parts().map(|p| p.bytes).sum::<usize>() < table.bytes().len());
-    let rules = table.parts().last().map_or(0, |p| p.records);
+    let texts = |p: &mero_runtime::TableParts| p.section == Section::RuleTexts;
+    let rules = table.parts().find(texts).map_or(0, |p| p.records);
     for index in (0..rules).take(if thorough { usize::MAX } else { 8 }) {
         let rule = mero_runtime::RuleId(u32::try_from(index).unwrap());
         let text = table.rule(rule).expect("a rule of the section");
