@@ -362,6 +362,7 @@ impl<'b> Judge<'b> {
             home: self.hosts.home.as_deref(),
             working_directory: self.hosts.working_directory.as_deref(),
             params: &params,
+            links: None,
         };
         Some(ask(&context, &session))
     }

@@ -25,7 +25,8 @@ fn check_with(rules: &str, phase: Phase, cwd: Option<&[u8]>, home: Option<&[u8]>
     let bytes = compile(&common::policy(&text), Options::default()).unwrap().bytes;
     let table = Table::from_bytes(&bytes).unwrap();
     let context = table.context("w").unwrap();
-    let session = Session { phase, base: b"/work", working_directory: cwd, home, params: &[] };
+    let session =
+        Session { phase, base: b"/work", working_directory: cwd, home, ..Session::default() };
     let mut wrong = Vec::new();
     for line in cases.lines().map(str::trim).filter(|l| !l.is_empty()) {
         let (expected, command) = line.split_once(" | ").unwrap_or_else(|| panic!("{line}"));

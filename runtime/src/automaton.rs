@@ -8,6 +8,8 @@
 
 use crate::format::automaton;
 use crate::table::Record;
+#[cfg(feature = "alloc")]
+use alloc::vec::Vec;
 
 /// A deterministic automaton, ready to walk.
 #[derive(Clone, Copy)]
@@ -84,9 +86,9 @@ impl<'a> Automaton<'a> {
 
     /// One byte of each class.
     #[cfg(feature = "alloc")]
-    pub(crate) fn representatives(&self) -> alloc::vec::Vec<u8> {
+    pub(crate) fn representatives(&self) -> Vec<u8> {
         let mut seen = [false; 256];
-        let mut out = alloc::vec::Vec::new();
+        let mut out = Vec::new();
         for byte in 0..=255u8 {
             let slot = seen.get_mut(self.class(byte) as usize);
             if slot.is_some_and(|seen| !core::mem::replace(seen, true)) {

@@ -8,6 +8,7 @@
 
 use crate::decision::{Decision, Effect, Kind, MountId, Permission, Phase, Reason, RuleId, phases};
 use crate::format::{Section, anchor, below, class, context, mount, node, spaces};
+use crate::links::Links;
 use crate::path::{MAX_PATH, Place, Segments, is_separator};
 use crate::table::{Context, Record};
 use crate::verdict::{Last, Verdict, Walked, both};
@@ -25,6 +26,9 @@ pub struct Session<'a> {
     pub working_directory: Option<&'a [u8]>,
     /// Directories of the policy's parameters, by name.
     pub params: &'a [(&'a str, &'a [u8])],
+    /// Who follows links, where the file system is to be looked at: paths are then
+    /// decided by every name that they turn out to have.
+    pub links: Option<&'a dyn Links>,
 }
 
 /// The fields that hold for a path, with the rules that set them.
@@ -125,7 +129,9 @@ impl<'a> Context<'a> {
         if !self.admits(session.phase) {
             return Decision::deny(Reason::Phase);
         }
-        if let Some(decision) = self.quick(session, path, permissions, kind) {
+        if session.links.is_none()
+            && let Some(decision) = self.quick(session, path, permissions, kind)
+        {
             return decision;
         }
         self.path_in_phase(session, path, permissions, kind, Addressing::Virtual)
@@ -157,9 +163,18 @@ impl<'a> Context<'a> {
         kind: Kind,
         addressing: Addressing,
     ) -> Decision {
-        match self.locate(session, path, addressing) {
-            Ok(located) => self.decide(session, &located, permissions, kind),
-            Err(reason) => Decision::deny(reason),
+        let located = match self.locate(session, path, addressing) {
+            Ok(located) => located,
+            Err(reason) => return Decision::deny(reason),
+        };
+        let decision = self.decide(session, &located, permissions, kind);
+        match session.links {
+            Some(links) if decision.effect != Effect::Deny => {
+                let place = &located.place;
+                let end = self.followed(session, place, path, permissions, addressing, links);
+                decision.stricter(end)
+            }
+            _ => decision,
         }
     }
 
@@ -304,7 +319,7 @@ impl<'a> Context<'a> {
         Ok(false)
     }
 
-    fn decide(
+    pub(crate) fn decide(
         &self,
         session: &Session<'_>,
         at: &Located<'_>,

@@ -20,7 +20,7 @@
 //!
 //! The core is `no_std`, allocates nothing and holds no `unsafe`. Whatever goes
 //! wrong while deciding is a denial.
-#![no_std]
+#![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "alloc")]
@@ -34,7 +34,12 @@ mod digest;
 mod error;
 mod eval;
 pub mod format;
+#[cfg(all(feature = "std", unix))]
+pub mod host;
+mod links;
 mod names;
+#[cfg(feature = "alloc")]
+mod owned;
 mod path;
 mod quick;
 #[cfg(feature = "alloc")]
@@ -56,7 +61,10 @@ pub use decision::{Decision, Effect, Kind, MountId, Permission, Phase, Reason, R
 pub use digest::blake3;
 pub use error::TableError;
 pub use eval::Session;
+pub use links::Links;
 pub use names::{is_runner, runners, transparent};
+#[cfg(feature = "alloc")]
+pub use owned::OwnedTable;
 pub use path::{MAX_PATH, Place};
 #[cfg(feature = "alloc")]
 pub use runners::command_at;

@@ -62,6 +62,31 @@ impl<'a> Table<'a> {
         Ok(table)
     }
 
+    /// Where the sections lie in the bytes.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn ranges(&self) -> [core::ops::Range<usize>; SECTIONS] {
+        let mut start =
+            format::HEADER.saturating_add(SECTIONS.saturating_mul(format::DIRECTORY_ENTRY));
+        self.sections.map(|s| {
+            let range = start..start.saturating_add(s.len());
+            start = range.end;
+            range
+        })
+    }
+
+    /// A table that was validated before, of the same bytes.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn from_ranges(
+        bytes: &'a [u8],
+        ranges: &[core::ops::Range<usize>; SECTIONS],
+    ) -> Table<'a> {
+        let mut sections: [&[u8]; SECTIONS] = [&[]; SECTIONS];
+        for (slot, range) in sections.iter_mut().zip(ranges) {
+            *slot = bytes.get(range.start..range.end).unwrap_or(&[]);
+        }
+        Table { bytes, sections }
+    }
+
     /// The context of this name.
     #[must_use]
     pub fn context(&self, name: &str) -> Option<Context<'a>> {

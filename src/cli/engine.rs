@@ -106,6 +106,7 @@ impl Engine {
             home: self.hosts.home.as_deref(),
             working_directory: self.hosts.working_directory.as_deref(),
             params,
+            links: None,
         }
     }
 }

@@ -131,6 +131,7 @@ pub fn exercise(table: &Table<'_>, thorough: bool) {
                 home: Some(b"/home/me"),
                 working_directory: None,
                 params: &params,
+                links: None,
             };
             let inside = Session { working_directory: Some(b"/srv/w/data"), ..bound };
             let root = Session { base: b"/", home: Some(b"/"), ..bound };

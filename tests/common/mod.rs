@@ -129,6 +129,7 @@ pub fn runtime(context: &Context<'_>, hosts: &Hosts, phase: Phase, ask: &Ask) ->
         home: hosts.home.as_deref(),
         working_directory: hosts.working_directory.as_deref(),
         params: &params,
+        links: None,
     };
     let mut host = None;
     let decision: Decision = match ask {

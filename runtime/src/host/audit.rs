@@ -1,0 +1,1 @@
+//! What was decided, for the record.
