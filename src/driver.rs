@@ -63,16 +63,25 @@ impl Analysis {
 /// # Errors
 /// Where the policy itself cannot be read. What is wrong *in* it is a finding.
 pub fn analyse(host: &dyn Host, policy: &str) -> Result<Analysis, LoadError> {
-    Ok(finish(load::load(host, policy)?))
+    Ok(finish(load::load(host, policy)?, true))
 }
 
-/// The policy that a table with debug sections was compiled from: it holds the text.
-/// That it is that text is seen by compiling it again.
+/// Loads a policy with all that it imports. Only what keeps it from meaning anything is
+/// found; its rules are not searched.
+///
+/// # Errors
+/// Where the policy itself cannot be read. What is wrong *in* it is a finding.
+pub fn read(host: &dyn Host, policy: &str) -> Result<Analysis, LoadError> {
+    Ok(finish(load::load(host, policy)?, false))
+}
+
+/// As [`read`], for the policy that a table with debug sections was compiled from: it
+/// holds the text. That it is that text is seen by compiling it again.
 ///
 /// # Errors
 /// [`LoadError::Unusable`] for a table that holds no text, or text which this version
 /// compiles to something else.
-pub fn analyse_table(path: &str, bytes: &[u8]) -> Result<Analysis, LoadError> {
+pub fn read_table(path: &str, bytes: &[u8]) -> Result<Analysis, LoadError> {
     let unusable = |why: String| LoadError::Unusable { path: path.to_owned(), why };
     let table = Table::from_bytes(bytes).map_err(|e| unusable(e.to_string()))?;
     let files = table.files().filter(|(name, _)| !name.starts_with(library::SHOWN_IN));
@@ -83,7 +92,7 @@ pub fn analyse_table(path: &str, bytes: &[u8]) -> Result<Analysis, LoadError> {
     }
     let files = files.iter().map(|(name, text)| (name.into(), text.as_bytes().to_vec()));
     let memory = Memory { files: files.collect(), input: Vec::new() };
-    let analysis = finish(load::load_all(&memory, path, names)?);
+    let analysis = finish(load::load_all(&memory, path, names)?, false);
     let options = Options { debug_info: true, ..Options::default() };
     match table::compile(&analysis.policy, options) {
         Ok(again) if again.bytes == bytes => Ok(analysis),
@@ -91,7 +100,7 @@ pub fn analyse_table(path: &str, bytes: &[u8]) -> Result<Analysis, LoadError> {
     }
 }
 
-fn finish(loaded: load::Loaded) -> Analysis {
+fn finish(loaded: load::Loaded, search: bool) -> Analysis {
     let load::Loaded { units, sources, mut diagnostics, directory } = loaded;
     let broken = diagnostics.iter().any(|d| d.level == Level::Error);
     let (policy, found) = resolve::resolve(&units, &sources);
@@ -99,7 +108,7 @@ fn finish(loaded: load::Loaded) -> Analysis {
     diagnostics.extend(check::patterns(&policy));
     let (mut proved, mut unproved) = (Vec::new(), Vec::new());
     // With half a policy, most of what the rules say would be wrong.
-    if !broken && !diagnostics.iter().any(|d| d.level == Level::Error) {
+    if search && !broken && !diagnostics.iter().any(|d| d.level == Level::Error) {
         match check::run(&policy) {
             Ok(report) => {
                 diagnostics.extend(report.findings);

@@ -1,9 +1,10 @@
 //! Whether a context fits a host: every directory that its mounts begin at is
 //! known, and no two mounts come to be the same directory there.
 
+use crate::decision::MountId;
 use crate::eval::Session;
 use crate::format::{Section, anchor, class, context, mount, node};
-use crate::path::Segments;
+use crate::path::{Place, Segments};
 use crate::table::Context;
 use core::fmt;
 
@@ -39,6 +40,29 @@ impl fmt::Display for BindError<'_> {
 impl core::error::Error for BindError<'_> {}
 
 impl<'a> Context<'a> {
+    /// The directory of one of its mounts, as the session's directories place it; `None`
+    /// for a mount of another context, or where a directory is not known.
+    pub fn mount_place<'s>(&self, session: &Session<'s>, mount: MountId) -> Option<Place<'s>>
+    where
+        'a: 's,
+    {
+        if !self.record.list(context::MOUNTS).contains(&mount.0) {
+            return None;
+        }
+        let (record, class) = self.mount_class(mount.0);
+        let anchors = self.record.list(context::ANCHORS);
+        let anchor = anchors.start.saturating_add(u32::from(class.u8(class::ANCHOR)));
+        Place::new([self.anchor_path(session, anchor)?, self.directory(record), b""])
+    }
+
+    /// The directory of the mount `root`.
+    pub(crate) fn root_place<'s>(&self, session: &Session<'s>) -> Option<Place<'s>>
+    where
+        'a: 's,
+    {
+        self.mount_place(session, MountId(self.record.option(context::ROOT)?))
+    }
+
     /// Checks that the context can be used with a session's directories. What
     /// fails here is answered with `invalid` by every path decision.
     ///
@@ -90,8 +114,8 @@ impl<'a> Context<'a> {
                 let here = found.filter(|&m| self.mount_class(m).0.u24(mount::NODE) == end);
                 if let Some(m) = here {
                     return Err(BindError::SameDirectory(
-                        self.slug(crate::MountId(own)),
-                        self.slug(crate::MountId(m)),
+                        self.slug(MountId(own)),
+                        self.slug(MountId(m)),
                     ));
                 }
             }

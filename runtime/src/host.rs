@@ -21,8 +21,21 @@
 
 pub mod approval;
 pub mod audit;
+mod beneath;
 mod error;
+mod files;
+mod fold;
+mod guard;
+mod policy;
+mod process;
 mod request;
+mod resolve;
+mod store;
 
 pub use error::{Error, ErrorKind};
+pub use files::{Entry, EntryKind, OpenOptions};
+pub use guard::Guard;
+pub use policy::{BindingError, Directories, Policy};
+pub use process::Streams;
 pub use request::{Action, Requester};
+pub use store::{Store, Watch};

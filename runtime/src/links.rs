@@ -42,7 +42,14 @@ impl Context<'_> {
             Addressing::Host => match session.working_directory {
                 _ if path.starts_with(b"/") => Some(path),
                 Some(directory) => join(directory, path, &mut buffer),
-                None => place.copy_to(&mut buffer),
+                None => match self.root_place(session) {
+                    Some(root) => {
+                        let mut directory = [0u8; MAX_PATH];
+                        let directory = root.copy_to(&mut directory).unwrap_or(b"");
+                        join(directory, path, &mut buffer)
+                    }
+                    None => place.copy_to(&mut buffer),
+                },
             },
             Addressing::Virtual => place.copy_to(&mut buffer),
         };

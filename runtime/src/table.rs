@@ -94,6 +94,13 @@ impl<'a> Table<'a> {
         Some(Context { table: *self, index, record: self.record(Section::Contexts, index) })
     }
 
+    /// A context by its place in the order of the policy.
+    #[cfg(feature = "std")]
+    pub(crate) fn context_at(&self, index: usize) -> Option<Context<'a>> {
+        let index = u32::try_from(index).ok().filter(|&i| i < self.count(Section::Contexts))?;
+        Some(Context { table: *self, index, record: self.record(Section::Contexts, index) })
+    }
+
     /// All contexts, in the order of the policy.
     pub fn contexts(&self) -> impl Iterator<Item = Context<'a>> + use<'a> {
         let table = *self;

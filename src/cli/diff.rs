@@ -286,8 +286,8 @@ impl<'p> Compared<'p> {
 
 fn load(host: &dyn Host, name: &str, terminal: Terminal) -> Result<Analysis, Failure> {
     let analysis = match super::engine::table_bytes(host, name)? {
-        Some(bytes) => driver::analyse_table(name, &bytes)?,
-        None => driver::analyse(host, name)?,
+        Some(bytes) => driver::read_table(name, &bytes)?,
+        None => driver::read(host, name)?,
     };
     if analysis.is_broken() {
         super::engine::show(&analysis.diagnostics, &analysis, terminal);
