@@ -37,6 +37,8 @@ pub mod format;
 #[cfg(all(feature = "std", unix))]
 pub mod host;
 mod links;
+#[cfg(feature = "alloc")]
+pub mod message;
 mod names;
 #[cfg(feature = "alloc")]
 mod owned;
@@ -54,6 +56,8 @@ mod table;
 mod tool;
 mod validate;
 mod verdict;
+#[cfg(feature = "alloc")]
+pub mod windows;
 
 pub use automaton::Automaton;
 pub use bind::BindError;

@@ -5,6 +5,7 @@ use super::parts;
 use crate::oracle::{Answer, Oracle, joined_text};
 use crate::request::Ask;
 use crate::source::Span;
+use mero_runtime::message::{because, visible};
 use mero_runtime::{Context, Decision, Effect, Phase, Reason};
 use serde::Serialize;
 
@@ -115,18 +116,6 @@ pub(super) fn answer(
     })
 }
 
-/// A text with what cannot be seen written out.
-fn visible(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars() {
-        match c {
-            '"' | '\'' | '\\' => out.push(c),
-            _ => out.extend(c.escape_debug()),
-        }
-    }
-    out
-}
-
 /// A sentence for the agent and its user; it names what was asked and never what
 /// is hidden.
 fn message(
@@ -147,25 +136,14 @@ fn message(
         }
         Ask::Tool { name, .. } => format!("the tool `{name}`"),
     };
-    let on = mount.map_or(String::new(), |m| format!(" on the mount `{m}`"));
-    let because = match decision.reason {
+    match decision.reason {
         Reason::Granted => return None,
         Reason::ApprovalRequired => return Some(format!("Approval required: {what}")),
         Reason::CommandOpaque if decision.effect == Effect::Ask => {
             return Some(format!("Approval required: {what} cannot be understood before it runs"));
         }
-        Reason::Outside => "no mount covers it".to_owned(),
-        Reason::Hidden => "it is hidden".to_owned(),
-        Reason::Denied => format!("it is forbidden{on}"),
-        Reason::NotGranted => format!("it is not granted{on}"),
-        Reason::CommandDenied => "a rule forbids the command".to_owned(),
-        Reason::CommandNotAllowed => "no rule allows the command".to_owned(),
-        Reason::CommandOpaque => "the command cannot be understood before it runs".to_owned(),
-        Reason::ToolDenied => "a rule forbids the tool".to_owned(),
-        Reason::ToolNotAllowed => "no rule allows the tool".to_owned(),
-        Reason::GrantMissing => "a grant that it requires is not held".to_owned(),
-        Reason::Phase => format!("not in the phase `{phase}` of `{context}`"),
-        Reason::Invalid => "the request is malformed".to_owned(),
-    };
+        _ => {}
+    }
+    let because = because(decision.reason, mount, context, phase);
     Some(format!("Denied: {what}: {because}"))
 }

@@ -10,6 +10,7 @@
 )]
 
 mod binding;
+mod cases;
 mod files;
 mod links;
 mod processes;

@@ -2,6 +2,7 @@
 
 use super::request::Action;
 use crate::decision::{Decision, Phase, Reason};
+use crate::message::because;
 use std::fmt;
 
 /// What kind of refusal or failure it is; the first ones as in the language's table of
@@ -122,7 +123,7 @@ impl Error {
         context: &str,
         phase: Phase,
     ) -> Error {
-        let why = explain(decision.reason, mount, context, phase);
+        let why = because(decision.reason, mount, context, phase);
         Error {
             kind: ErrorKind::of(decision.reason),
             reason: Some(decision.reason),
@@ -133,27 +134,6 @@ impl Error {
 
     pub(crate) fn io(action: &Action, source: std::io::Error) -> Error {
         Error::new(ErrorKind::Io, format!("{action}: {source}")).because(source)
-    }
-}
-
-/// A denial in words, which say no more than the agent may know.
-pub(crate) fn explain(reason: Reason, mount: Option<&str>, context: &str, phase: Phase) -> String {
-    let on = mount.map_or(String::new(), |m| format!(" on the mount `{m}`"));
-    match reason {
-        Reason::Granted | Reason::ApprovalRequired | Reason::Invalid => {
-            "the request is malformed".to_owned()
-        }
-        Reason::Outside => "no mount covers it".to_owned(),
-        Reason::Hidden => "it is hidden".to_owned(),
-        Reason::Denied => format!("it is forbidden{on}"),
-        Reason::NotGranted => format!("it is not granted{on}"),
-        Reason::CommandDenied => "a rule forbids the command".to_owned(),
-        Reason::CommandNotAllowed => "no rule allows the command".to_owned(),
-        Reason::CommandOpaque => "the command cannot be understood before it runs".to_owned(),
-        Reason::ToolDenied => "a rule forbids the tool".to_owned(),
-        Reason::ToolNotAllowed => "no rule allows the tool".to_owned(),
-        Reason::GrantMissing => "a grant that it requires is not held".to_owned(),
-        Reason::Phase => format!("not in the phase `{phase}` of `{context}`"),
     }
 }
 

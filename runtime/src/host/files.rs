@@ -411,7 +411,14 @@ impl Guard {
             Some((Mount { handle: Some(handle), .. }, rest)) => {
                 Ok((From::Held(handle.as_fd()), rest))
             }
-            // It was not there when the policy was bound.
+            // A mount for a single file, or one that was not there.
+            Some((_, b"")) => {
+                let cut = real.iter().rposition(|&b| b == b'/').unwrap_or(0);
+                let (parent, name) = real.split_at_checked(cut).unwrap_or((b"/", real));
+                let parent = if parent.is_empty() { b"/" } else { parent };
+                let name = name.strip_prefix(b"/").unwrap_or(name);
+                Ok((From::Opened(directory(parent)?), name))
+            }
             Some((mount, rest)) => Ok((From::Opened(directory(&mount.real)?), rest)),
             None if self.bound().is_none() => {
                 Ok((From::Opened(directory(b"/")?), real.strip_prefix(b"/").unwrap_or(real)))

@@ -337,6 +337,12 @@ impl Guard {
         let session = self.session(under, &params, directory.as_ref().map(|d| d.as_slice()));
         let resolver = Resolver::new(bound, last != Last::Itself);
         let looking = Session { links: Some(&resolver), ..session };
+        if misleads(path) {
+            let decision = Decision::new(Effect::Deny, Reason::Invalid);
+            let action = || path_action(path, permissions, None);
+            let never = |_: &Context<'_>, _: &Bound, _: &Session<'_>| decision;
+            self.settle(&begin, under, &context, &session, decision, detail, &action, &never)?;
+        }
         let spelt = as_written(bound, path);
         let path_here = spelt.as_deref().unwrap_or(path);
         let decide = |kind| match last {
@@ -521,6 +527,19 @@ impl Begin {
 fn path_action(path: &[u8], permissions: Permission, host: Option<&[u8]>) -> Action {
     let text = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
     Action::Path { path: text(path), permissions, host: host.map(text) }
+}
+
+/// Whether a path holds characters that make it look like another: control characters,
+/// marks of direction, and what has no width but joins nothing.
+fn misleads(path: &[u8]) -> bool {
+    let odd = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
+                | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+                | '\u{e0000}'..='\u{e007f}')
+    };
+    !path.is_ascii() && path.utf8_chunks().any(|chunk| chunk.valid().contains(odd))
+        || path.iter().any(u8::is_ascii_control)
 }
 
 /// A place on this host as the table places it.

@@ -26,6 +26,7 @@ pub struct Directories {
     base: PathBuf,
     home: Option<PathBuf>,
     params: Vec<(String, PathBuf)>,
+    folds: bool,
 }
 
 impl Directories {
@@ -33,7 +34,7 @@ impl Directories {
     /// known yet.
     #[must_use]
     pub fn new(base: impl Into<PathBuf>) -> Directories {
-        Directories { base: base.into(), home: None, params: Vec::new() }
+        Directories { base: base.into(), home: None, params: Vec::new(), folds: false }
     }
 
     /// What `~` stands for.
@@ -47,6 +48,14 @@ impl Directories {
     #[must_use]
     pub fn param(mut self, name: impl Into<String>, directory: impl Into<PathBuf>) -> Directories {
         self.params.push((name.into(), directory.into()));
+        self
+    }
+
+    /// Takes every mount for one whose file system folds case, also where it is not found
+    /// to: names are then decided in lower case too.
+    #[must_use]
+    pub fn fold_case(mut self) -> Directories {
+        self.folds = true;
         self
     }
 }
@@ -153,7 +162,7 @@ pub(crate) struct Mount {
     pub(crate) written: Vec<u8>,
     /// The same without links.
     pub(crate) real: Vec<u8>,
-    /// The directory, held open; `None` while there is none.
+    /// The directory, held open; `None` if there was none when the policy was bound.
     pub(crate) handle: Option<OwnedFd>,
     /// Its file system takes several spellings of a name for one.
     pub(crate) folds: bool,
@@ -222,7 +231,9 @@ impl Policy {
         let named = policy.params();
         let session = policy.session(&named);
         let contexts = policy.table().contexts().map(|c| bind_context(&c, &session));
-        let contexts = contexts.collect::<Result<Vec<_>, _>>()?;
+        let mut contexts = contexts.collect::<Result<Vec<_>, _>>()?;
+        let mounts = contexts.iter_mut().flat_map(|c| c.mounts.iter_mut().chain(&mut c.filesystem));
+        mounts.for_each(|m| m.folds |= directories.folds);
         policy.contexts = contexts;
         Ok(policy)
     }
@@ -380,7 +391,8 @@ fn open_mount(slug: &str, written: &[u8]) -> Result<Mount, BindingError> {
     let real = real_directory(&path_of(written))?;
     let handle = match beneath::directory(&real) {
         Ok(handle) => Some(handle),
-        Err(rustix::io::Errno::NOENT) => None,
+        // Not there yet, or a mount for a single file.
+        Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => None,
         Err(error) => return Err(BindingError::Directory(real, error.into())),
     };
     let folds = handle.as_ref().is_some_and(|h| fold::folds(h, &real));

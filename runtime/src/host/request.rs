@@ -1,6 +1,7 @@
 //! What is asked of a guard, and by whom, as approval backends and audit sinks see it.
 
 use crate::decision::Permission;
+use crate::message::visible;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -32,23 +33,6 @@ pub enum Action {
     },
     /// To hold a grant.
     Grant(String),
-}
-
-/// Characters that hide or reorder text come out escaped: who approves reads this.
-pub(crate) fn visible(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        let hidden = c.is_control()
-            || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-                | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}');
-        if hidden {
-            out.extend(c.escape_default());
-        } else {
-            out.push(c);
-        }
-    }
-    out
 }
 
 impl fmt::Display for Action {

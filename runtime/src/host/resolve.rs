@@ -99,14 +99,12 @@ impl<'p> Resolver<'p> {
             }
             match rustix::fs::lstat(super::policy::path_of(&next)) {
                 Err(Errno::NOENT) => {
-                    if self.folds(&next) {
-                        let rest =
-                            names.iter().flat_map(|n| [&b"/"[..], n]).collect::<Vec<_>>().concat();
-                        self.tell(
-                            &[&fold::fold(&next), &fold::fold(&rest)[..]].concat(),
-                            Kind::Unknown,
-                            each,
-                        );
+                    if let Some((mount, below)) = self.bound.of_real(&next)
+                        && mount.folds
+                    {
+                        let rest = rest_of(&names);
+                        let folded = fold::fold(&[below, &rest].concat());
+                        self.tell(&joined(&mount.real, &folded), Kind::Unknown, each);
                     }
                     kind = None;
                     at = next;
@@ -211,6 +209,11 @@ impl Links for Resolver<'_> {
         self.end.replace(Some(end));
         true
     }
+}
+
+/// Names that are still to be walked, each with its separator.
+fn rest_of(names: &VecDeque<Vec<u8>>) -> Vec<u8> {
+    names.iter().flat_map(|n| [&b"/"[..], n]).collect::<Vec<_>>().concat()
 }
 
 fn split(path: &[u8]) -> impl Iterator<Item = Vec<u8>> {
