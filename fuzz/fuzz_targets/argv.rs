@@ -50,6 +50,7 @@ fuzz_target!(|bytes: &[u8]| {
                     home: hosts.home.as_deref(),
                     working_directory: hosts.working_directory.as_deref(),
                     params: &params,
+                    links: None,
                 };
                 let oracle = Oracle::new(policy, context, &hosts, phase);
                 let mut effects = Vec::new();

@@ -19,6 +19,11 @@
 //! What fails is denied: a backend that errs or panics, an audit that must be durable and
 //! is not, a path that cannot be followed to its end.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "this is the part of the runtime that files, processes and clocks are for"
+)]
+
 pub mod approval;
 pub mod audit;
 mod beneath;

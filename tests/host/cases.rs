@@ -2,7 +2,7 @@
 //! built as a real tree and put to the guard.
 
 use super::World;
-use mero_runtime::host::approval::{Approval, ApprovalBackend, ApprovalRequest, Remember};
+use mero_runtime::host::approval::AutoApprove;
 use mero_runtime::host::{Directories, Error, Guard, Policy};
 use mero_runtime::{OwnedTable, Permission, Phase, windows};
 use meroc::table::{Options, compile};
@@ -34,17 +34,6 @@ const OTHERWISE: &[(&str, &str)] = &[
         "a backend answers what is asked; which backends there are is for the host",
     ),
 ];
-
-struct Yes;
-
-impl ApprovalBackend for Yes {
-    fn decide(
-        &self,
-        _: &ApprovalRequest<'_>,
-    ) -> Result<Approval, Box<dyn std::error::Error + Send + Sync>> {
-        Ok(Approval::Approved(Remember::Session))
-    }
-}
 
 fn strings<'v>(value: &'v Value, key: &str) -> Vec<&'v str> {
     value[key].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
@@ -203,7 +192,7 @@ fn every_report_is_answered_as_it_should_be() {
         let policy = Arc::new(Policy::bind(table, &directories).unwrap());
         let mut guard = Guard::new(policy, "w").unwrap();
         if !case["policy"]["approval"].is_null() || !case["policy"]["approvals"].is_null() {
-            guard = guard.approval(Arc::new(Yes));
+            guard = guard.approval(Arc::new(AutoApprove));
         }
         let phase = match case["policy"]["phase"].as_str() {
             Some("bypass") => Phase::BypassPermissions,

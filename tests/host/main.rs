@@ -9,6 +9,8 @@
     clippy::arithmetic_side_effects
 )]
 
+mod approval;
+mod audit;
 mod binding;
 mod cases;
 mod files;

@@ -116,24 +116,26 @@ impl Guard {
             })?;
         let (opened, stat, real) = opened;
         let kind = FileType::from_raw_mode(stat.st_mode);
-        let action = || path_action(path, permissions);
-        if kind != FileType::RegularFile {
-            let what = if kind == FileType::Directory { "a directory" } else { "no plain file" };
-            let message = format!("Denied: {}: it is {what}", action());
-            return Err(Error::new(ErrorKind::PathAccessDenied, message));
+        let refuse = |why: String| {
+            let message = format!("Denied: {}: {why}", path_action(path, permissions));
+            self.refused_late(&real, permissions)?;
+            Err(Error::new(ErrorKind::PathAccessDenied, message))
+        };
+        match kind {
+            FileType::RegularFile => {}
+            FileType::Directory => return refuse("it is a directory".to_owned()),
+            _ => return refuse("it is no plain file".to_owned()),
         }
         let writes = permissions.contains(Permission::WRITE);
         if writes && stat.st_nlink > 1 && self.policy().is_some() {
-            let message = format!(
-                "Denied: {}: it has {} names, and what is written under one is changed under all",
-                action(),
+            return refuse(format!(
+                "it has {} names, and what is written under one is changed under all",
                 stat.st_nlink
-            );
-            return Err(Error::new(ErrorKind::PathAccessDenied, message));
+            ));
         }
         let finish = || {
             let flags = rustix::fs::fcntl_getfl(&opened)?;
-            rustix::fs::fcntl_setfl(&opened, flags - OFlags::NONBLOCK)?;
+            rustix::fs::fcntl_setfl(&opened, flags.difference(OFlags::NONBLOCK))?;
             // Only now: a file that is refused keeps what is in it.
             if options.truncate && stat.st_size > 0 {
                 rustix::fs::ftruncate(&opened, 0)?;

@@ -1,6 +1,9 @@
 //! One agent under a policy, and the checks that everything it does goes through.
 
-use super::approval::{self, ApprovalBackend, ApprovalRequest};
+mod settle;
+
+use self::settle::Begin;
+use super::approval::ApprovalBackend;
 use super::audit::Audit;
 use super::error::{Error, ErrorKind};
 use super::policy::{Bound, Policy, path_of};
@@ -15,7 +18,6 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::time::Instant;
 
 /// One agent: a context of a policy, a phase, a working directory, who it is, who approves
 /// for it, and where it is recorded. Every check of a host program goes through it.
@@ -388,6 +390,14 @@ impl Guard {
         context.host_path(&session, &written(bound, real), permissions, kind)
     }
 
+    /// Records that what the policy allows was refused for what was found there.
+    pub(crate) fn refused_late(&self, real: &[u8], permissions: Permission) -> Result<(), Error> {
+        let decision = Decision::new(Effect::Deny, Reason::Outside);
+        let action = || path_action(real, permissions, Some(real));
+        let context = self.context();
+        self.record(&Begin::now(&self.audit), context.as_ref(), &decision, &action, None)
+    }
+
     /// A denial in words.
     pub(crate) fn refusal(
         &self,
@@ -448,79 +458,6 @@ impl Guard {
     fn unguarded(&self, begin: &Begin, action: &dyn Fn() -> Action) -> Result<(), Error> {
         let decision = Decision::new(Effect::Allow, Reason::Granted);
         self.record(begin, None, &decision, action, None)
-    }
-
-    /// From a decision to an answer: approval where it is asked for, and the record.
-    #[allow(clippy::too_many_arguments)]
-    fn settle(
-        &self,
-        begin: &Begin,
-        under: &Under,
-        context: &Context<'_>,
-        session: &Session<'_>,
-        decision: Decision,
-        detail: &str,
-        action: &dyn Fn() -> Action,
-        would: &dyn Fn(&Context<'_>, &Bound, &Session<'_>) -> Decision,
-    ) -> Result<(), Error> {
-        match decision.effect {
-            Effect::Allow => self.record(begin, Some(context), &decision, action, None),
-            Effect::Deny => {
-                let mount = decision.mount.map(|m| context.slug(m));
-                let error =
-                    Error::denied(&decision, &action(), mount, context.name(), session.phase);
-                self.record(begin, Some(context), &decision, action, None)?;
-                Err(error)
-            }
-            Effect::Ask => {
-                let asked = action();
-                let table = context.table();
-                let rule = decision.rule.and_then(|r| table.rule(r));
-                let approves = |c: &Context<'_>| c.approves().any(|name| name == context.name());
-                let approvers = table.contexts().filter(approves).map(|c| c.name());
-                let approvers = approvers.collect::<Vec<_>>();
-                let other = |name: &str| {
-                    let (index, found) =
-                        table.contexts().enumerate().find(|(_, c)| c.name() == name)?;
-                    Some(would(&found, under.policy.bound(index)?, session))
-                };
-                let request = ApprovalRequest {
-                    action: &asked,
-                    detail,
-                    requester: &self.requester,
-                    context: context.name(),
-                    phase: session.phase,
-                    rule: rule.as_ref().map(|r| r.text),
-                    approvers: &approvers,
-                    would: &other,
-                };
-                let answer = approval::ask(self.approval.as_deref(), &request);
-                self.record(begin, Some(context), &decision, action, Some(&answer))?;
-                answer.map(|_| ())
-            }
-        }
-    }
-}
-
-impl Guard {
-    fn record(
-        &self,
-        _begin: &Begin,
-        _context: Option<&Context<'_>>,
-        _decision: &Decision,
-        _action: &dyn Fn() -> Action,
-        _approval: Option<&Result<approval::Remember, Error>>,
-    ) -> Result<(), Error> {
-        Ok(())
-    }
-}
-
-/// When a check began, where that is recorded.
-struct Begin(Option<Instant>);
-
-impl Begin {
-    fn now(audit: &Audit) -> Begin {
-        Begin(audit.is_on().then(Instant::now))
     }
 }
 
