@@ -45,6 +45,7 @@ fuzz_target!(|text: &str| {
                     home: hosts.home.as_deref(),
                     working_directory: None,
                     params: &params,
+                    links: None,
                 };
                 if of_table.check_binding(&session).is_err() {
                     // Its decisions are `invalid`, which the oracle does not know.

@@ -17,11 +17,14 @@
 )]
 
 use crate::automata::explore::{Letters, Machine, explore, live};
+use crate::automata::witness::shortest_over_pair;
 use crate::automata::{Dfa, Label, PatternError, TooLarge, argv, product_tree};
 use crate::hir::{CommandRule, Commands};
 use crate::limits::MAX_PRODUCT_STATES;
 use crate::syntax::ast::PatternKind;
 use mero_runtime::{Effect, Permission, Phase, Reason, phases};
+use smallvec::SmallVec;
+use std::cell::OnceCell;
 
 mod alphabet;
 mod path_words;
@@ -182,8 +185,14 @@ pub struct Rules<'p> {
     pub block: Option<&'p Commands>,
     /// In order.
     pub rules: Vec<Rule<'p>>,
-    /// Their tallies, which add up.
-    pub tallies: Vec<Dfa<Tally>>,
+    /// Built when a search needs them: often none does.
+    tallies: OnceCell<Result<Tallies, TooLarge>>,
+}
+
+/// What all rules of a block come to.
+struct Tallies {
+    /// Of some rules each; they add up.
+    parts: Vec<Dfa<Tally>>,
     /// What those tell apart.
     letters: Letters,
 }
@@ -199,25 +208,55 @@ impl<'p> Rules<'p> {
         side: usize,
     ) -> Result<Rules<'p>, Unread> {
         let mut rules = Vec::new();
-        let (mut denials, mut grants) = (Vec::new(), Vec::new());
         for rule in block.map_or(&[][..], |b| &b.rules) {
             let hits = alphabet.hits(rule, side)?;
             let readonly = rule.readonly && only_reads(rule)?;
-            let tally = hits.map(|&hit| Tally::of(rule.effect, readonly, hit));
-            if rule.effect == Effect::Deny {
-                denials.push(tally)
-            } else {
-                grants.push(tally)
-            }
             let sink = hits.sink(&Hit::No);
             rules.push(Rule { rule, readonly, hits, sees: alphabet.sees(rule)?, sink });
         }
-        let add = |a: &Tally, b: &Tally| a.and(*b);
-        let mut tallies = product_tree(denials, &add, MAX_PRODUCT_STATES)?;
-        tallies.extend(product_tree(grants, &add, MAX_PRODUCT_STATES)?);
-        let mut letters = Letters::new();
-        tallies.iter().for_each(|t| letters.add(t));
-        Ok(Rules { block, rules, tallies, letters })
+        Ok(Rules { block, rules, tallies: OnceCell::new() })
+    }
+
+    fn tallies(&self) -> Result<&Tallies, TooLarge> {
+        let build = || {
+            let tally = |r: &Rule<'_>| r.hits.map(|&hit| r.tally(hit));
+            let of = |deny: bool| {
+                let rules = self.rules.iter().filter(|r| (r.rule.effect == Effect::Deny) == deny);
+                rules.map(tally).collect::<Vec<_>>()
+            };
+            let add = |a: &Tally, b: &Tally| a.and(*b);
+            let mut parts = product_tree(of(true), &add, MAX_PRODUCT_STATES)?;
+            parts.extend(product_tree(of(false), &add, MAX_PRODUCT_STATES)?);
+            let mut letters = Letters::new();
+            parts.iter().for_each(|t| letters.add(t));
+            Ok(Tallies { parts, letters })
+        };
+        self.tallies.get_or_init(build).as_ref().map_err(|e| *e)
+    }
+
+    /// The tally of one vector.
+    #[must_use]
+    pub fn tally(&self, string: &[u8]) -> Tally {
+        let tallies = self.rules.iter().map(|r| r.tally(r.hit(string)));
+        tallies.fold(Tally::default(), Tally::and)
+    }
+
+    /// Whether something of `question` might be allowed or asked for in one of the phases:
+    /// by the rules one by one, whatever denies it. Cheap beside a search through all.
+    #[must_use]
+    pub fn may_grant(&self, question: &Dfa<bool>, phases: &[Phase]) -> bool {
+        let granted = |tally| phases.iter().any(|&p| decide(self.block, tally, p).0 > Effect::Deny);
+        granted(Tally::default())
+            || self.rules.iter().any(|rule| {
+                rule.rule.effect != Effect::Deny
+                    && (granted(rule.tally(Hit::Full)) || granted(rule.tally(Hit::Ask)))
+                    && shortest_over_pair(
+                        &rule.hits,
+                        question,
+                        |h, &q| q && *h > Hit::Refused,
+                        super::BUDGET,
+                    ) != Ok(None)
+            })
     }
 }
 
@@ -230,13 +269,14 @@ struct Search<'a, Q> {
 }
 
 impl<Q: Label> Machine for Search<'_, Q> {
-    type State = Box<[u32]>;
+    /// Of the question, of the domain, and of each part.
+    type State = SmallVec<[u32; 8]>;
 
     fn start(&self) -> Option<Self::State> {
-        let mut state = vec![self.question.start(), self.domain.start()];
+        let mut state = SmallVec::from_slice(&[self.question.start(), self.domain.start()]);
         state.extend(self.parts.iter().map(|p| p.start()));
         let alive = self.asks[state[0] as usize] && self.stays[state[1] as usize];
-        alive.then(|| state.into_boxed_slice())
+        alive.then_some(state)
     }
 
     fn step(&self, state: &Self::State, byte: u8) -> Option<Self::State> {
@@ -245,10 +285,9 @@ impl<Q: Label> Machine for Search<'_, Q> {
         if !self.asks[question as usize] || !self.stays[domain as usize] {
             return None;
         }
-        let mut next = Vec::with_capacity(state.len());
-        next.extend([question, domain]);
+        let mut next = SmallVec::from_slice(&[question, domain]);
         next.extend(self.parts.iter().zip(&state[2..]).map(|(p, &s)| p.step(s, byte)));
-        Some(next.into_boxed_slice())
+        Some(next)
     }
 }
 
@@ -266,31 +305,32 @@ pub fn visit<Q: Label>(
     budget: usize,
     mut each: impl FnMut(&Q, &[Tally], &dyn Fn() -> Vec<u8>) -> bool,
 ) -> Result<bool, TooLarge> {
+    let tallies = sides.iter().map(|s| s.tallies()).collect::<Result<Vec<_>, _>>()?;
     let search = Search {
         asks: live(question, &of),
         question,
         stays: live(domain, |&d| d),
         domain,
-        parts: sides.iter().flat_map(|s| &s.tallies).collect(),
+        parts: tallies.iter().flat_map(|t| &t.parts).collect(),
     };
     let mut letters = Letters::new();
     letters.add(question);
     letters.add(domain);
-    sides.iter().for_each(|s| letters.join(&s.letters));
+    tallies.iter().for_each(|t| letters.join(&t.letters));
     explore(&search, &letters.bytes(), budget, |at| {
         let label = question.label(at.state[0]);
         if !of(label) || !*domain.label(at.state[1]) {
             return false;
         }
         let mut rest = &at.state[2..];
-        let mut tallies = Vec::with_capacity(sides.len());
-        for side in sides {
-            let (own, others) = rest.split_at(side.tallies.len());
-            let labels = side.tallies.iter().zip(own).map(|(p, &s)| *p.label(s));
-            tallies.push(labels.fold(Tally::default(), Tally::and));
+        let mut seen = Vec::with_capacity(sides.len());
+        for side in &tallies {
+            let (own, others) = rest.split_at(side.parts.len());
+            let labels = side.parts.iter().zip(own).map(|(p, &s)| *p.label(s));
+            seen.push(labels.fold(Tally::default(), Tally::and));
             rest = others;
         }
-        each(label, &tallies, &|| at.string())
+        each(label, &seen, &|| at.string())
     })
 }
 

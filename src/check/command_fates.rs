@@ -11,6 +11,7 @@ use crate::limits::MAX_PRODUCT_STATES;
 use crate::request::{Ask, Judge};
 use crate::source::{Span, Spanned};
 use mero_runtime::{Effect, Phase};
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Rules of a context that are counted on when others are judged.
@@ -67,6 +68,8 @@ struct Block<'p> {
     /// The same, as if a path could be granted anything: one that is not known is asked
     /// for where a rule would ask.
     wide: [Dfa<bool>; 3],
+    /// Whether some program that runs others may be run, once that was asked.
+    runner: OnceCell<bool>,
 }
 
 fn domains(
@@ -146,6 +149,7 @@ fn fates_of(
             parts: &parts,
             domains: domains(&alphabet, commands, letters)?,
             wide: domains(&alphabet, commands, alphabet.possible(class, alphabet.letters()))?,
+            runner: OnceCell::new(),
         });
     }
     for index in 0..single.rules.len() {
@@ -200,8 +204,46 @@ fn decides(block: &Block<'_>, index: usize, seen: &mut Seen) -> Result<bool, Too
     let perhaps = perhaps(block, part, index);
     let asks = rule.rule.effect == Effect::Ask && rule.sees.unit == Unit::Apart;
     let domains = if asks { &block.wide } else { &block.domains };
+    // Where nothing is granted, a denial only ever changes reasons.
+    let only_reason = deny
+        && perhaps.len() == 1
+        && !block.rules.may_grant(&rule.hits.map(|&h| h != Hit::No), &block.phases);
+    let judge = |seen: &mut Seen, hit: Hit, with: Tally, transparent: bool| {
+        let own = rule.tally(hit);
+        let without = with.without(own);
+        seen.applies |= hit != Hit::Refused;
+        seen.strongest |= hit != Hit::Refused
+            && with.deny == 0
+            && (rule.rule.effect == Effect::Ask || with.ask == 0);
+        let mut decides = false;
+        for &phase in &block.phases {
+            for &more in &perhaps {
+                let now = decide(Some(block.commands), with.and(more), phase);
+                let then = decide(Some(block.commands), without.and(more), phase);
+                // That a `deny` rule matches is an answer by itself.
+                let effect = now.0 != then.0;
+                let reason = !deny && now.1 != then.1;
+                // A rule that only ever gives a path's reason never applies.
+                seen.refuses |= reason && hit == Hit::Refused;
+                decides |= effect || (reason && hit != Hit::Refused);
+                seen.reason_only |= now != then;
+            }
+        }
+        // What a runner would run counts where no rule applies to it.
+        decides || (transparent && with.any() != without.any())
+    };
     for (number, domain) in domains.iter().enumerate() {
         let transparent = number == 2;
+        if only_reason && !transparent {
+            // One example may tell all that there is to know.
+            let example = common(&rule.hits.map(|&h| h > Hit::Refused), domain)?;
+            if let Some(string) = example {
+                judge(seen, rule.hit(&string), part.rules.tally(&string), false);
+            }
+        }
+        if only_reason && !transparent && seen.applies && seen.reason_only {
+            continue;
+        }
         let mut decides = false;
         let mut known = HashSet::new();
         find(
@@ -212,31 +254,8 @@ fn decides(block: &Block<'_>, index: usize, seen: &mut Seen) -> Result<bool, Too
             BUDGET,
             |hit, tallies| {
                 let Some(&with) = tallies.first() else { return false };
-                if !known.insert((*hit, with)) {
-                    return false;
-                }
-                let own = rule.tally(*hit);
-                let without = with.without(own);
-                seen.applies |= *hit != Hit::Refused;
-                seen.strongest |= *hit != Hit::Refused
-                    && with.deny == 0
-                    && (rule.rule.effect == Effect::Ask || with.ask == 0);
-                for &phase in &block.phases {
-                    for &more in &perhaps {
-                        let now = decide(Some(block.commands), with.and(more), phase);
-                        let then = decide(Some(block.commands), without.and(more), phase);
-                        // That a `deny` rule matches is an answer by itself.
-                        let effect = now.0 != then.0;
-                        let reason = !deny && now.1 != then.1;
-                        // A rule that only ever gives a path's reason never applies.
-                        seen.refuses |= reason && *hit == Hit::Refused;
-                        decides |= effect || (reason && *hit != Hit::Refused);
-                        seen.reason_only |= now != then;
-                    }
-                }
-                // What a runner would run counts where no rule applies to it.
-                decides |= transparent && with.any() != without.any();
-                decides
+                decides |= known.insert((*hit, with)) && judge(seen, *hit, with, transparent);
+                decides || (only_reason && !transparent && seen.applies && seen.reason_only)
             },
         )?;
         if decides {
@@ -299,7 +318,7 @@ fn fate(blocks: &[Block<'_>], index: usize, judge: &Judge<'_>) -> Result<Fate, T
 /// from running one, or say no where what is opaque is asked for: then it has its use.
 fn idle_denial(block: &Block<'_>, index: usize, judge: &Judge<'_>) -> Fate {
     let opaque = block.commands.opaque.as_ref().is_some_and(|o| o.node != Effect::Deny);
-    let runner = runner_allowed(block);
+    let runner = *block.runner.get_or_init(|| runner_allowed(block));
     if opaque || runner {
         return Fate::Decides;
     }
@@ -312,23 +331,10 @@ fn idle_denial(block: &Block<'_>, index: usize, judge: &Judge<'_>) -> Fate {
 
 /// Whether some program that runs others may be run at all.
 fn runner_allowed(block: &Block<'_>) -> bool {
-    let Ok(runners) = block.alphabet.runners() else { return true };
-    let found = find(
-        &runners,
-        |&r| r,
-        &block.domains[1],
-        &[block.rules],
-        BUDGET,
-        |_, tallies| {
-            tallies.iter().any(|t| {
-                let granted = Tally { deny: 0, ..*t };
-                let allowed =
-                    |&p: &Phase| decide(Some(block.commands), granted, p).0 > Effect::Deny;
-                block.phases.iter().any(allowed)
-            })
-        },
-    );
-    found != Ok(None)
+    let runners = block.alphabet.runners().map_err(drop);
+    let runners =
+        runners.and_then(|r| intersect(&r, &block.domains[1], MAX_PRODUCT_STATES).map_err(drop));
+    runners.map_or(true, |r| block.rules.may_grant(&r, &block.phases))
 }
 
 /// The rules among `of` that together match what a rule matches.

@@ -285,6 +285,11 @@ impl<'p> Prover<'p> {
         left: &Dfa<bool>,
         domain: &Dfa<bool>,
     ) -> Result<Option<(Phase, Vec<u8>)>, String> {
+        let admitted = |p: &Phase| self.context.phases.contains(p);
+        let admitted = phases.iter().copied().filter(admitted).collect::<Vec<_>>();
+        if !assert.forbids(Effect::Deny) && !rules.may_grant(left, &admitted) {
+            return Ok(None);
+        }
         let mut found = None;
         commands::visit(
             left,

@@ -17,6 +17,8 @@ use crate::hir::{CommandRule, Commands};
 use crate::limits::{MAX_PATTERN_STATES, MAX_PRODUCT_STATES};
 use crate::syntax::ast::{Pattern, PatternKind};
 use mero_runtime::{Effect, Permission, Phase};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Kinds of path words that one alphabet tells apart.
@@ -72,6 +74,8 @@ pub struct Key {
 pub struct Alphabet {
     classes: Arc<Classes>,
     keys: Vec<Key>,
+    /// Where rules apply, as far as that was asked: several checks do, about every rule.
+    known: RefCell<HashMap<String, Dfa<Hit>>>,
 }
 
 pub(super) fn permissions(hole: &Hole) -> Permission {
@@ -114,7 +118,8 @@ impl Alphabet {
         if keys.len() > MAX_KEYS {
             return Err(Unread::Keys);
         }
-        let mut alphabet = Alphabet { classes: Arc::new(Classes::new([])), keys };
+        let mut alphabet =
+            Alphabet { classes: Arc::new(Classes::new([])), keys, known: RefCell::default() };
         if !alphabet.keys.is_empty() {
             sets.push(alphabet.letters());
             for key in 0..alphabet.keys.len() {
@@ -302,6 +307,19 @@ impl Alphabet {
     /// # Errors
     /// [`Unread`].
     pub fn hits(&self, rule: &CommandRule, side: usize) -> Result<Dfa<Hit>, Unread> {
+        let pattern = |p: &Pattern| format!("{:?} {:?}", p.kind, p.text);
+        let except = rule.except.iter().map(pattern).collect::<Vec<_>>();
+        let deny = rule.effect == Effect::Deny;
+        let key = format!("{side} {deny} {} {except:?}", pattern(&rule.pattern));
+        if let Some(known) = self.known.borrow().get(&key) {
+            return Ok(known.clone());
+        }
+        let hits = self.find_hits(rule, side)?;
+        self.known.borrow_mut().insert(key, hits.clone());
+        Ok(hits)
+    }
+
+    fn find_hits(&self, rule: &CommandRule, side: usize) -> Result<Dfa<Hit>, Unread> {
         let at_least = |digit| {
             self.carved(&rule.pattern, &rule.except, rule.effect == Effect::Deny, side, digit)
         };
