@@ -10,9 +10,27 @@ pub(super) const RESERVED: [&str; 20] = [
 ];
 
 impl Parser<'_> {
+    /// Whether one of [`RESERVED`] may stand at the cursor: a look at the word, where no
+    /// line continuation is in it.
+    fn may_be_reserved(&self) -> bool {
+        let rest = self.source.get(self.at..self.end).unwrap_or(&[]);
+        let letter = |b: &&u8| b.is_ascii_lowercase() || matches!(b, b'{' | b'}' | b'!');
+        let length = rest.iter().take_while(letter).count();
+        match rest.get(length) {
+            Some(b'\\') => true,
+            Some(&next) if !is_meta(next) => false,
+            _ => {
+                let word = rest.get(..length).unwrap_or(&[]);
+                RESERVED.iter().any(|r| r.as_bytes() == word)
+            }
+        }
+    }
+
     /// One command: compound or simple. The cursor stands at its first byte.
     pub(super) fn command(&mut self) -> Parse {
-        self.peek();
+        if self.peek() != Some(b'(') && !self.may_be_reserved() {
+            return self.simple();
+        }
         let start = self.at;
         let compound = match self.peek() {
             Some(b'(') if self.peek_second() == Some(b'(') => {

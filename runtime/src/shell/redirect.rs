@@ -6,7 +6,9 @@ use super::{Cause, Parse, Parser, Redirect, Redirection, Word, heredoc};
 impl Parser<'_> {
     /// A redirection with what precedes it, if one stands here.
     pub(super) fn redirection(&mut self) -> Parse<Option<Redirection>> {
-        self.peek();
+        if !matches!(self.peek(), Some(b'0'..=b'9' | b'<' | b'>' | b'&')) {
+            return Ok(None);
+        }
         let start = self.at;
         while self.peek().is_some_and(|b| b.is_ascii_digit()) {
             self.bump();

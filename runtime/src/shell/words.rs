@@ -31,6 +31,10 @@ impl Builder {
         if let Some(Part::Known(known)) = self.parts.last_mut() {
             known.extend_from_slice(bytes);
         } else {
+            if self.parts.is_empty() {
+                // Most words are of one part.
+                self.parts.reserve_exact(1);
+            }
             self.parts.push(Part::Known(bytes.to_vec()));
         }
     }
@@ -105,6 +109,9 @@ fn timed(words: &[Word]) -> Option<bool> {
     if words.len() > 3 {
         return None;
     }
+    if words.first().and_then(Word::known) != Some(b"time") {
+        return None;
+    }
     let known = words.iter().map(Word::known).collect::<Option<Vec<_>>>()?;
     match known[..] {
         [b"time"] | [b"time", b"-p"] => Some(false),
@@ -118,6 +125,12 @@ pub(super) const fn is_meta(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>')
 }
 
+/// Bytes of a word that mean nothing but themselves, wherever they stand in it.
+const fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'-' | b'_' | b'.' | b'/' | b',' | b'@' | b'%' | b'+')
+}
+
 const fn is_name_start(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || byte == b'_'
 }
@@ -128,8 +141,13 @@ pub(super) const fn is_name(byte: u8) -> bool {
 
 impl Parser<'_> {
     /// Whether a reserved word stands at the cursor, by itself and unquoted.
+    #[inline]
     pub(super) fn reserved(&mut self, word: &str) -> bool {
-        self.peek();
+        // Asked of every word about many: most begin otherwise.
+        self.peek() == word.bytes().next() && self.is_reserved(word)
+    }
+
+    fn is_reserved(&mut self, word: &str) -> bool {
         let here = self.at;
         let mut same = true;
         for byte in word.bytes() {
@@ -266,6 +284,12 @@ impl Parser<'_> {
     fn assignment(&mut self) -> Parse<Option<Assignment>> {
         self.peek();
         let start = self.at;
+        let rest = self.source.get(start..self.end).unwrap_or(&[]);
+        // Most words are none, as what follows a name tells.
+        match rest.iter().find(|&&b| !is_name(b)) {
+            Some(b'=' | b'+' | b'[' | b'\\' | 0x80..) => {}
+            _ => return Ok(None),
+        }
         let mut name = Vec::new();
         while let Some(byte) = self.peek() {
             let starts = is_name_start(byte) || !byte.is_ascii();
@@ -340,6 +364,15 @@ impl Parser<'_> {
         // behind `=` and `:`.
         let mut tilde = true;
         while let Some(byte) = self.peek() {
+            // Bytes that mean themselves, together.
+            let rest = self.source.get(self.at..self.end).unwrap_or(&[]);
+            let run = rest.iter().take_while(|&&b| is_plain(b)).count();
+            if run > 0 {
+                b.bytes(rest.get(..run).unwrap_or(&[]));
+                self.at = self.at.saturating_add(run);
+                tilde = false;
+                continue;
+            }
             let substitutes = matches!(byte, b'<' | b'>') && self.peek_second() == Some(b'(');
             if is_meta(byte) && !substitutes {
                 break;
