@@ -22,7 +22,10 @@ const DEVICES: [&str; 8] = ["con", "prn", "aux", "nul", "conin$", "conout$", "co
 #[must_use]
 pub fn paths(path: &str) -> Option<Vec<String>> {
     let path = path.replace('\\', "/");
-    let path = path.strip_prefix("//?/").unwrap_or(&path);
+    let (path, verbatim) = match path.strip_prefix("//?/") {
+        Some(rest) => (rest, true),
+        None => (path.as_str(), false),
+    };
     if path.starts_with("//") || path.is_empty() {
         return None;
     }
@@ -34,6 +37,8 @@ pub fn paths(path: &str) -> Option<Vec<String>> {
             out.push(char::from(drive.to_ascii_lowercase()));
             path.get(2..).filter(|r| r.starts_with('/'))?
         }
+        // A share, or a volume by its number.
+        _ if verbatim => return None,
         _ => path,
     };
     let rooted = rest.starts_with('/');
