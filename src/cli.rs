@@ -14,7 +14,9 @@ mod explain;
 mod init;
 mod inspect;
 mod parts;
+mod replay;
 mod request;
+mod serve;
 mod test;
 
 use crate::driver::{LoadError, System};
@@ -57,6 +59,10 @@ enum Verb {
     Eval(eval::Eval),
     /// Explain one decision, rule by rule
     Explain(explain::Explain),
+    /// Decide a recorded log again, and show what would be answered otherwise
+    Replay(replay::Replay),
+    /// Decide requests until told to stop, and follow changes of the policy
+    Serve(serve::Serve),
     /// Run the tests of policies
     Test(test::Test),
     /// Show the built-in profiles
@@ -198,6 +204,8 @@ fn run(verb: Verb, terminal: Terminal) -> Outcome {
         Verb::Inspect(inspect) => inspect.run(host),
         Verb::Eval(eval) => eval.run(host, terminal),
         Verb::Explain(explain) => explain.run(host, terminal),
+        Verb::Replay(replay) => replay.run(host, terminal),
+        Verb::Serve(serve) => serve.run(host, terminal),
         Verb::Test(test) => test.run(host, terminal),
         Verb::Std { name } => code::std(name.as_deref()),
         Verb::Code { code } => code::code(code.as_deref()),

@@ -40,7 +40,7 @@ mod store;
 pub use error::{Error, ErrorKind};
 pub use files::{Entry, EntryKind, OpenOptions};
 pub use guard::Guard;
-pub use policy::{BindingError, Directories, Policy};
+pub use policy::{BindingError, Directories, Follow, Policy};
 pub use process::Streams;
 pub use request::{Action, Requester};
 pub use store::{Store, Watch};

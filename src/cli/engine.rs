@@ -8,7 +8,7 @@ use crate::limits::MAX_FILE_BYTES;
 use crate::oracle::Hosts;
 use crate::request::placeholders;
 use crate::table::{self, Options};
-use mero_runtime::{BindError, Phase, Session, Table};
+use mero_runtime::{BindError, OwnedTable, Phase, Session, Table};
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
@@ -26,10 +26,13 @@ pub(super) enum Detail {
 
 /// A policy ready to decide.
 pub(super) struct Engine {
-    pub(super) bytes: Vec<u8>,
+    table: OwnedTable,
     /// The source, unless the policy was given as a table.
     pub(super) policy: Option<Policy>,
     pub(super) hosts: Hosts,
+    /// Where links of this host are followed.
+    #[cfg(unix)]
+    bound: Option<mero_runtime::host::Policy>,
 }
 
 impl Engine {
@@ -49,9 +52,9 @@ impl Engine {
                 (bytes, Some(analysis.policy))
             }
         };
-        let table = read_table(name, &bytes)?;
-        let hosts = bind(host, name, &table, binding)?;
-        let engine = Engine { bytes, policy, hosts };
+        let table = owned(name, bytes)?;
+        let hosts = bind(host, name, &table.table(), binding)?;
+        let engine = Engine::new(table, policy, hosts);
         engine.check_binding()?;
         Ok(engine)
     }
@@ -64,13 +67,74 @@ impl Engine {
     ) -> Result<Engine, Failure> {
         let bytes = compiled(analysis, terminal, detail)?;
         let hosts = placeholders(&analysis.policy);
-        Ok(Engine { bytes, policy: Some(analysis.policy.clone()), hosts })
+        Ok(Engine::new(owned("policy", bytes)?, Some(analysis.policy.clone()), hosts))
+    }
+
+    fn new(table: OwnedTable, policy: Option<Policy>, hosts: Hosts) -> Engine {
+        Engine {
+            table,
+            policy,
+            hosts,
+            #[cfg(unix)]
+            bound: None,
+        }
+    }
+
+    /// Follows links of this host in all decisions.
+    #[cfg(unix)]
+    pub(super) fn following_links(mut self) -> Result<Engine, Failure> {
+        use mero_runtime::host;
+        use std::os::unix::ffi::OsStringExt;
+        let path = |bytes: &[u8]| PathBuf::from(std::ffi::OsString::from_vec(bytes.to_vec()));
+        let mut directories = host::Directories::new(path(&self.hosts.base));
+        if let Some(home) = &self.hosts.home {
+            directories = directories.home(path(home));
+        }
+        for (name, directory) in &self.hosts.params {
+            directories = directories.param(name.clone(), path(directory));
+        }
+        let bound = host::Policy::bind(self.table.clone(), &directories).map_err(|e| {
+            Failure::usage(e.to_string(), "without `--resolve` no link is followed")
+        })?;
+        self.bound = Some(bound);
+        Ok(self)
+    }
+
+    /// Follows links of this host in all decisions.
+    #[cfg(not(unix))]
+    pub(super) fn following_links(self) -> Result<Engine, Failure> {
+        Err(Failure::usage("links are only followed on Unix", "leave out `--resolve`"))
+    }
+
+    /// Whether links are followed: the policy's text alone does not decide then.
+    pub(super) fn follows_links(&self) -> bool {
+        #[cfg(unix)]
+        return self.bound.is_some();
+        #[cfg(not(unix))]
+        false
+    }
+
+    /// Decides in a session of a context.
+    pub(super) fn decide<T>(
+        &self,
+        context: &str,
+        phase: Phase,
+        decide: impl FnOnce(&Session<'_>) -> T,
+    ) -> T {
+        let params = self.params();
+        let session = self.session(phase, &params);
+        #[cfg(unix)]
+        if let Some(follow) = self.bound.as_ref().and_then(|b| b.links(context)) {
+            return decide(&Session { links: Some(&follow), ..session });
+        }
+        let _ = context;
+        decide(&session)
     }
 
     fn check_binding(&self) -> Result<(), Failure> {
         let params = self.params();
         let session = self.session(Phase::Default, &params);
-        for context in self.table()?.contexts() {
+        for context in self.table().contexts() {
             context.check_binding(&session).map_err(|error| {
                 let help = match error {
                     BindError::NoHome => "add `--home DIR`",
@@ -86,8 +150,8 @@ impl Engine {
         Ok(())
     }
 
-    pub(super) fn table(&self) -> Result<Table<'_>, Failure> {
-        read_table("policy", &self.bytes)
+    pub(super) fn table(&self) -> Table<'_> {
+        self.table.table()
     }
 
     /// The parameters in the form of a session.
@@ -126,8 +190,8 @@ fn compiled(analysis: &Analysis, terminal: Terminal, detail: Detail) -> Result<V
     Ok(compiled.bytes)
 }
 
-fn read_table<'b>(name: &str, bytes: &'b [u8]) -> Result<Table<'b>, Failure> {
-    Table::from_bytes(bytes).map_err(|source| Failure::Table { path: name.to_owned(), source })
+fn owned(name: &str, bytes: Vec<u8>) -> Result<OwnedTable, Failure> {
+    OwnedTable::from_bytes(bytes).map_err(|source| Failure::Table { path: name.to_owned(), source })
 }
 
 /// The bytes of a table; `None` if the policy is source.

@@ -20,6 +20,9 @@ pub(super) struct Eval {
     /// Phase of requests that name none
     #[arg(long, default_value = "default", value_name = "PHASE")]
     phase: String,
+    /// Follow links of this host: a path is decided by every name that it has
+    #[arg(long)]
+    resolve: bool,
     #[command(flatten)]
     binding: Binding,
 }
@@ -32,14 +35,13 @@ impl Eval {
                 "name the policy's file",
             ));
         }
-        phase(&self.phase)
-            .map_err(|m| Failure::usage(m, "phases are those of the language, section 7"))?;
-        let engine = Engine::load(host, &self.policy, &self.binding, terminal, Detail::Decisions)?;
-        let table = engine.table()?;
-        if let Some(name) = &self.context {
-            context(&table, name)
-                .map_err(|m| Failure::usage(m, "name one of the policy's contexts"))?;
+        let detail = if self.resolve { Detail::Rules } else { Detail::Decisions };
+        let mut engine = Engine::load(host, &self.policy, &self.binding, terminal, detail)?;
+        if self.resolve {
+            engine = engine.following_links()?;
         }
+        let defaults = Defaults { context: self.context.as_deref(), phase: &self.phase };
+        defaults.check(&engine.table())?;
         let mut out = BufWriter::new(std::io::stdout().lock());
         let mut input = std::io::stdin().lock();
         let mut line = Vec::new();
@@ -57,37 +59,55 @@ impl Eval {
             if line.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            let reply = self
-                .line(&engine, &table, &line)
-                .and_then(|reply| serde_json::to_string(&reply).map_err(|e| e.to_string()));
-            match reply {
-                Ok(reply) => writeln!(out, "{reply}")?,
-                Err(error) => {
-                    failed = true;
-                    let error = serde_json::json!({ "error": error, "line": number });
-                    writeln!(out, "{error}")?;
-                }
-            }
+            let (reply, malformed) = defaults.line(&engine, &line, number);
+            failed |= malformed;
+            writeln!(out, "{reply}")?;
         }
         out.flush()?;
         Ok(if failed { ExitCode::from(FOUND) } else { ExitCode::SUCCESS })
     }
+}
 
-    fn line(
-        &self,
-        engine: &Engine,
-        table: &Table<'_>,
-        line: &[u8],
-    ) -> Result<super::request::Reply, String> {
+/// What holds for requests that do not say it themselves.
+pub(super) struct Defaults<'d> {
+    pub(super) context: Option<&'d str>,
+    pub(super) phase: &'d str,
+}
+
+impl Defaults<'_> {
+    /// Checks them once, for all requests.
+    pub(super) fn check(&self, table: &Table<'_>) -> Result<(), Failure> {
+        phase(self.phase)
+            .map_err(|m| Failure::usage(m, "phases are those of the language, section 7"))?;
+        if let Some(name) = self.context {
+            context(table, name)
+                .map_err(|m| Failure::usage(m, "name one of the policy's contexts"))?;
+        }
+        Ok(())
+    }
+
+    /// Answers a line; `number` is for who reads the answer to one that is malformed, with
+    /// whether it was.
+    pub(super) fn line(&self, engine: &Engine, line: &[u8], number: usize) -> (String, bool) {
+        let reply = self
+            .request(engine, line)
+            .and_then(|reply| serde_json::to_string(&reply).map_err(|e| e.to_string()));
+        match reply {
+            Ok(reply) => (reply, false),
+            Err(error) => (serde_json::json!({ "error": error, "line": number }).to_string(), true),
+        }
+    }
+
+    fn request(&self, engine: &Engine, line: &[u8]) -> Result<super::request::Reply, String> {
         let request: Request = serde_json::from_slice(line).map_err(|e| e.to_string())?;
         let ask = request.ask()?;
-        let name = request.context.as_ref().or(self.context.as_ref());
-        let name = match name {
-            Some(name) => name.clone(),
-            None => only_context(table)?,
+        let table = engine.table();
+        let name = match request.context.as_deref().or(self.context) {
+            Some(name) => name.to_owned(),
+            None => only_context(&table)?,
         };
-        let context = context(table, &name)?;
-        let phase = phase(request.phase.as_ref().unwrap_or(&self.phase))?;
+        let context = context(&table, &name)?;
+        let phase = phase(request.phase.as_deref().unwrap_or(self.phase))?;
         answer(engine, &context, phase, &ask)
     }
 }

@@ -74,7 +74,7 @@ impl Explain {
         let phase = phase(&self.phase).map_err(usage)?;
         let ask = self.ask().map_err(usage)?;
         let engine = Engine::load(host, &self.policy, &self.binding, terminal, Detail::Rules)?;
-        let table = engine.table()?;
+        let table = engine.table();
         let context = context(&table, &self.context).map_err(usage)?;
         let explanation = explanation(&engine, &context, phase, &ask)?;
         let text = match self.format {

@@ -36,9 +36,8 @@ pub(super) fn of(
     phase: Phase,
     command: &str,
 ) -> (Decision, Vec<Part>) {
-    let params = engine.params();
-    let session = engine.session(phase, &params);
-    let (decision, parts) = context.command_parts(&session, command);
+    let (decision, parts) =
+        engine.decide(context.name(), phase, |s| context.command_parts(s, command));
     let parts = parts.iter().map(|p| part(engine, context, phase, command, p)).collect();
     (decision, parts)
 }

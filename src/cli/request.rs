@@ -76,9 +76,11 @@ pub(super) fn answer(
             string_rule = parts::decisive(&decision, &parts).and_then(|p| p.rule.clone());
             decision
         }
-        _ => ask.decide(context, &engine.session(phase, &engine.params())),
+        _ => engine.decide(context.name(), phase, |s| ask.decide(context, s)),
     };
-    let naive = oracle(engine, context.name(), phase, ask);
+    // The oracle knows the policy, and no links.
+    let naive =
+        if engine.follows_links() { None } else { oracle(engine, context.name(), phase, ask) };
     if let Some(naive) = &naive
         && (naive.effect, naive.reason) != (decision.effect, decision.reason)
     {

@@ -141,7 +141,7 @@ impl Test {
         let analysis = sound(host, name, terminal)?;
         let engine = Engine::examined(&analysis, terminal, Detail::Rules)?;
         let policy = &analysis.policy;
-        let judge = Judge::new(&engine.bytes, policy)
+        let judge = Judge::new(engine.table().bytes(), policy)
             .map_err(|source| Failure::Table { path: name.to_owned(), source })?;
         let mut lines = Vec::new();
         for outcome in suite::run(policy, &judge) {
@@ -191,7 +191,7 @@ fn line(engine: &Engine, policy: &Policy, outcome: &suite::Outcome<'_>) -> Resul
         Verdict::Passed => Shown::Passed,
         Verdict::Unproved(why) => Shown::Unproved(why.clone()),
         Verdict::Failed(Answered { phase, ask, .. }) => {
-            let table = engine.table()?;
+            let table = engine.table();
             let context = table.context(name).ok_or_else(|| Failure::Internal {
                 message: format!("the table lacks the context `{name}`"),
             })?;

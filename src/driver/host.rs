@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Instant, SystemTime};
 
 /// The world as the driver sees it.
 pub trait Host {
@@ -46,6 +47,15 @@ pub trait Host {
     /// # Errors
     /// As the file system gives them; the old file is untouched then.
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
+    /// What tells one state of a file from another: its length and time of change.
+    fn changed(&self, path: &Path) -> Option<(u64, SystemTime)>;
+    /// The time, to measure with.
+    fn now(&self) -> Instant;
+    /// Leaves a file to its owner alone and gives it another name, which nothing has yet.
+    ///
+    /// # Errors
+    /// As the file system gives them; `AlreadyExists` where something has the name.
+    fn publish(&self, path: &Path, name: &Path) -> io::Result<()>;
 }
 
 /// The real world.
@@ -107,6 +117,27 @@ impl Host for System {
 
     fn current_dir(&self) -> io::Result<PathBuf> {
         std::env::current_dir()
+    }
+
+    fn changed(&self, path: &Path) -> Option<(u64, SystemTime)> {
+        let metadata = std::fs::metadata(path).ok()?;
+        Some((metadata.len(), metadata.modified().ok()?))
+    }
+
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
+
+    fn publish(&self, path: &Path, name: &Path) -> io::Result<()> {
+        if std::fs::symlink_metadata(name).is_ok() {
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, "something has that name"));
+        }
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+        }
+        std::fs::rename(path, name)
     }
 
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -189,6 +220,18 @@ impl Host for Memory {
 
     fn current_dir(&self) -> io::Result<PathBuf> {
         Ok(PathBuf::from("/"))
+    }
+
+    fn changed(&self, path: &Path) -> Option<(u64, SystemTime)> {
+        Some((self.files.get(path)?.len() as u64, SystemTime::UNIX_EPOCH))
+    }
+
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
+
+    fn publish(&self, _path: &Path, _name: &Path) -> io::Result<()> {
+        Err(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "memory cannot be written"))
     }
 
     fn write(&self, _path: &Path, _bytes: &[u8]) -> io::Result<()> {

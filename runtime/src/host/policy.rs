@@ -9,9 +9,12 @@
 
 use super::beneath;
 use super::fold;
+use super::resolve::Resolver;
 use crate::bind::BindError;
+use crate::decision::{Kind, Permission};
 use crate::error::TableError;
 use crate::eval::Session;
+use crate::links::Links;
 use crate::owned::OwnedTable;
 use crate::table::{Context, Table};
 use rustix::fd::OwnedFd;
@@ -154,6 +157,21 @@ impl From<TableError> for BindingError {
     }
 }
 
+/// Follows links on this host, for one context of a policy.
+#[derive(Debug)]
+pub struct Follow<'p>(Resolver<'p>);
+
+impl Links for Follow<'_> {
+    fn follow(
+        &self,
+        path: &[u8],
+        permissions: Permission,
+        each: &mut dyn FnMut(&[u8], Kind),
+    ) -> bool {
+        self.0.follow(path, permissions, each)
+    }
+}
+
 /// A mount on this host.
 #[derive(Debug)]
 pub(crate) struct Mount {
@@ -242,6 +260,14 @@ impl Policy {
     #[must_use]
     pub fn table(&self) -> Table<'_> {
         self.table.table()
+    }
+
+    /// Follows links for decisions of a context ([`Session::links`]); `None` if there is no
+    /// such context.
+    #[must_use]
+    pub fn links(&self, context: &str) -> Option<Follow<'_>> {
+        let index = self.table().contexts().position(|c| c.name() == context)?;
+        Some(Follow(Resolver::new(self.bound(index)?, true)))
     }
 
     /// Parameters as a session has them.

@@ -13,6 +13,7 @@ use crate::table::{self, Options};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Instant, SystemTime};
 
 /// Rounds of repair and new check: one repair may make way for another.
 const MAX_ROUNDS: usize = 10;
@@ -45,6 +46,18 @@ impl Host for Patched<'_> {
     fn current_dir(&self) -> io::Result<PathBuf> {
         self.host.current_dir()
     }
+    fn changed(&self, path: &Path) -> Option<(u64, SystemTime)> {
+        self.host.changed(path)
+    }
+
+    fn now(&self) -> Instant {
+        self.host.now()
+    }
+
+    fn publish(&self, path: &Path, name: &Path) -> io::Result<()> {
+        self.host.publish(path, name)
+    }
+
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         self.host.write(path, bytes)
     }
