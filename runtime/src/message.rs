@@ -35,6 +35,10 @@ pub fn visible(text: &str) -> String {
     for c in text.chars() {
         match c {
             '"' | '\'' | '\\' => out.push(c),
+            // Letters without a shape, and a quote that ends what is quoted here.
+            '`' | '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}' => {
+                out.extend(c.escape_unicode());
+            }
             _ => out.extend(c.escape_debug()),
         }
     }

@@ -120,7 +120,7 @@ fn a_backend_that_hangs_times_out_and_answers_nobody_later() {
 
 #[test]
 fn what_is_remembered_is_exactly_what_was_shown() {
-    let world = World::new(&["work/a", "work/b", "work/l -> a"]);
+    let world = World::new(&["work/a", "work/b", "work/d/", "work/l -> a"]);
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
     let backend = Arc::new(Remembered::new(Callback::new(move |_: &ApprovalRequest| {
@@ -141,6 +141,9 @@ fn what_is_remembered_is_exactly_what_was_shown() {
     assert_eq!(questions(&|| command(&one, "npm test")), 1);
     assert_eq!(questions(&|| command(&one, "npm test ")), 1);
     assert_eq!(questions(&|| command(&guard("2"), "npm test")), 1);
+    one.set_working_directory("/d").unwrap();
+    assert_eq!(questions(&|| command(&one, "npm test")), 1);
+    one.set_working_directory("/").unwrap();
     one.set_phase(Phase::AcceptEdits).unwrap();
     assert_eq!(questions(&|| command(&one, "npm test")), 1);
     one.set_phase(Phase::Default).unwrap();
@@ -217,6 +220,7 @@ fn a_terminal_shows_what_it_is_about() {
         requester: Requester::default(),
         context: "w".to_owned(),
         phase: Phase::Default,
+        directory: None,
         rule: None,
         managers: Vec::new(),
     };
@@ -235,5 +239,39 @@ fn a_terminal_shows_what_it_is_about() {
     terminal.decide(&request("ls \u{202e}txt\u{1b}[2J")).unwrap();
     let shown = String::from_utf8(shown).unwrap();
     assert!(shown.contains("`ls \\u{202e}txt\\u{1b}[2J`"), "{shown}");
+    let path = Action::Path {
+        path: "a` (`/tmp/ok".to_owned(),
+        permissions: mero_runtime::Permission::WRITE,
+        host: Some("/x".to_owned()),
+    };
+    assert_eq!(path.to_string(), "write on `a\\u{60} (\\u{60}/tmp/ok`");
     assert!(shown.contains("tidy up") && shown.contains("phase default"), "{shown}");
+}
+
+#[test]
+fn a_backend_may_answer_in_a_future() {
+    use mero_runtime::host::approval::{ApprovalFuture, AsyncApprovalBackend, Blocking};
+    use std::task::Poll;
+    /// Is woken by another thread, once.
+    struct Later(bool);
+    impl AsyncApprovalBackend for Later {
+        fn decide(&self, _: ApprovalRequest) -> ApprovalFuture<'_> {
+            let mut asked = false;
+            Box::pin(std::future::poll_fn(move |cx| {
+                if std::mem::replace(&mut asked, true) {
+                    return Poll::Ready(Ok(Approval::Approved(Remember::Once)));
+                }
+                if self.0 {
+                    let waker = cx.waker().clone();
+                    std::thread::spawn(move || waker.wake());
+                }
+                Poll::Pending
+            }))
+        }
+    }
+    let world = World::new(&["work/a"]);
+    let within = |backend: Later, time| asking(&world, Blocking::new(Arc::new(backend), time));
+    within(Later(true), Duration::from_secs(20)).write("/a", b"x", "").unwrap();
+    let never = within(Later(false), Duration::from_millis(10)).write("/a", b"", "");
+    assert_eq!(kind(never), ErrorKind::ApprovalTimeout);
 }

@@ -7,10 +7,14 @@
 //! deferring, an error, a panic and no answer in time are all refusals.
 
 mod backends;
+#[cfg(feature = "async")]
+mod blocking;
 mod terminal;
 mod timeout;
 
 pub use backends::{AutoApprove, AutoDeny, Callback, Chain, Delegation, Remembered};
+#[cfg(feature = "async")]
+pub use blocking::{ApprovalFuture, AsyncApprovalBackend, Blocking};
 pub use terminal::Terminal;
 pub use timeout::{TimedOut, Timeout};
 
@@ -18,6 +22,7 @@ use super::error::{Error, ErrorKind};
 use super::request::{Action, Requester};
 use crate::decision::{Decision, Phase};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What is to be approved.
@@ -33,6 +38,8 @@ pub struct ApprovalRequest {
     pub context: String,
     /// The phase that it is in.
     pub phase: Phase,
+    /// The directory in which relative paths and commands are meant, where there is one.
+    pub directory: Option<PathBuf>,
     /// The rule that asks, as written; of tables with debug sections only.
     pub rule: Option<String>,
     /// Contexts that may approve for this one: managers, with what each would be answered

@@ -38,12 +38,9 @@ pub enum Action {
 impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Action::Path { path, permissions, host } => {
-                write!(f, "{permissions} on `{}`", visible(path))?;
-                match host {
-                    Some(host) if host != path => write!(f, " (`{}`)", visible(host)),
-                    _ => Ok(()),
-                }
+            // Where it leads is for who approves, not for who asked.
+            Action::Path { path, permissions, .. } => {
+                write!(f, "{permissions} on `{}`", visible(path))
             }
             Action::Permission(permissions) => write!(f, "{permissions}"),
             Action::Command(command) => write!(f, "`{}`", visible(command)),

@@ -5,6 +5,7 @@ use crate::decision::{Effect, Phase};
 use crate::host::request::Action;
 use std::collections::HashSet;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Says yes to everything that the policy asks about.
@@ -98,11 +99,12 @@ impl ApprovalBackend for Delegation {
 }
 
 /// What an approval for a session is for: nothing wider than what was shown.
-type Key = (Option<String>, String, Phase, Action);
+type Key = (Option<String>, String, Phase, Option<PathBuf>, Action);
 
 /// Keeps approvals for a session, and asks another backend for the rest. An approval is for
-/// the exact action (a path with the place that it led to), context, phase and session id.
-/// Requests without a session id are never remembered.
+/// the exact action (a path with the place that it led to), directory, context, phase and
+/// session id. Requests without a session id are never remembered. Around a backend that
+/// may be late, put it outside of the [`super::Timeout`]: what comes late is not kept then.
 pub struct Remembered<B> {
     inner: B,
     approved: Mutex<HashSet<Key>>,
@@ -135,8 +137,13 @@ impl<B: ApprovalBackend> Remembered<B> {
 impl<B: ApprovalBackend> ApprovalBackend for Remembered<B> {
     fn decide(&self, request: &ApprovalRequest) -> Result<Approval, BackendError> {
         let Some(session) = &request.requester.session else { return self.inner.decide(request) };
-        let key =
-            (Some(session.clone()), request.context.clone(), request.phase, request.action.clone());
+        let key = (
+            Some(session.clone()),
+            request.context.clone(),
+            request.phase,
+            request.directory.clone(),
+            request.action.clone(),
+        );
         let lock = || self.approved.lock().unwrap_or_else(PoisonError::into_inner);
         if lock().contains(&key) {
             return Ok(Approval::Approved(Remember::Session));

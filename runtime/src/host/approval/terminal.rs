@@ -1,6 +1,7 @@
 //! Asking a person at a terminal.
 
 use super::{Approval, ApprovalBackend, ApprovalRequest, BackendError, Remember};
+use crate::host::request::Action;
 use crate::message::visible;
 use std::fmt;
 use std::io::{BufRead, Write};
@@ -42,6 +43,12 @@ impl<R: BufRead + Send, W: Write + Send> ApprovalBackend for Terminal<R, W> {
             request.phase
         )?;
         writeln!(output, "  {}", request.action)?;
+        if let Action::Path { host: Some(host), .. } = &request.action {
+            writeln!(output, "  leads to `{}`", visible(host))?;
+        }
+        if let Some(directory) = &request.directory {
+            writeln!(output, "  in `{}`", visible(&directory.to_string_lossy()))?;
+        }
         if !request.detail.is_empty() {
             writeln!(output, "  {}", visible(&request.detail))?;
         }

@@ -57,6 +57,7 @@ impl Guard {
                     requester: self.requester.clone(),
                     context: context.name().to_owned(),
                     phase: session.phase,
+                    directory: self.directory(),
                     rule: decision.rule.and_then(|r| table.rule(r)).map(|r| r.text.to_owned()),
                     managers: managers.collect(),
                 };
