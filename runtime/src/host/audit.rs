@@ -103,6 +103,12 @@ impl Audit {
         !matches!(self.mode, Mode::None)
     }
 
+    /// Whether each event is written before what it is about happens.
+    #[must_use]
+    pub fn is_durable(&self) -> bool {
+        matches!(self.mode, Mode::Durable(_))
+    }
+
     /// Events that were not written.
     #[must_use]
     pub fn lost(&self) -> u64 {

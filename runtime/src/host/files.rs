@@ -107,13 +107,22 @@ impl Guard {
     ) -> Result<File, Error> {
         let path = path.as_ref();
         let permissions = options.permissions();
-        let opened =
-            self.at(path, permissions, Kind::File, detail, Last::Followed, |from, rest, end| {
-                let mode = Mode::from_raw_mode(0o666);
-                let opened = beneath::open(from, rest, options.flags(), mode)?;
-                let stat = rustix::fs::fstat(&opened)?;
-                Ok((opened, stat, end.real.clone()))
-            })?;
+        let open = |from: BorrowedFd<'_>, rest: &[u8]| {
+            let mode = Mode::from_raw_mode(0o666);
+            let opened = beneath::open(from, rest, options.flags(), mode)?;
+            let stat = rustix::fs::fstat(&opened)?;
+            Ok((opened, stat))
+        };
+        let opened = match self.at_once(path.as_os_str().as_bytes(), permissions, open) {
+            Some(opened) => opened?,
+            None => {
+                let kind = Kind::File;
+                self.at(path, permissions, kind, detail, Last::Followed, |from, rest, end| {
+                    let (opened, stat) = open(from, rest)?;
+                    Ok((opened, stat, end.real.clone()))
+                })?
+            }
+        };
         let (opened, stat, real) = opened;
         let kind = FileType::from_raw_mode(stat.st_mode);
         let refuse = |why: String| {
@@ -133,16 +142,10 @@ impl Guard {
                 stat.st_nlink
             ));
         }
-        let finish = || {
-            let flags = rustix::fs::fcntl_getfl(&opened)?;
-            rustix::fs::fcntl_setfl(&opened, flags.difference(OFlags::NONBLOCK))?;
-            // Only now: a file that is refused keeps what is in it.
-            if options.truncate && stat.st_size > 0 {
-                rustix::fs::ftruncate(&opened, 0)?;
-            }
-            Ok(())
-        };
-        finish().map_err(|e| self.failed(&real, permissions, e))?;
+        // Only now: a file that is refused keeps what is in it.
+        if options.truncate && stat.st_size > 0 {
+            rustix::fs::ftruncate(&opened, 0).map_err(|e| self.failed(&real, permissions, e))?;
+        }
         Ok(File::from(opened))
     }
 

@@ -11,8 +11,11 @@ use super::request::{Action, Requester};
 use super::resolve::{End, Resolver, joined};
 use crate::decision::{Decision, Effect, Kind, Permission, Phase, Reason};
 use crate::eval::Session;
+use crate::path::MAX_PATH;
 use crate::table::Context;
 use arc_swap::ArcSwapOption;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{FileType, Stat};
 use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -377,6 +380,43 @@ impl Guard {
             let denied = Decision::new(Effect::Deny, Reason::Outside);
             Error::denied(&denied, &action(), None, context.name(), session.phase)
         })
+    }
+
+    /// Opens a path that is allowed by its text, if it has no links: then the text is all
+    /// there is to decide. `None` where it has to be looked at more closely, and where
+    /// nothing may happen before it is recorded.
+    pub(crate) fn at_once(
+        &self,
+        path: &[u8],
+        permissions: Permission,
+        open: impl Fn(BorrowedFd<'_>, &[u8]) -> rustix::io::Result<(OwnedFd, Stat)>,
+    ) -> Option<Result<(OwnedFd, Stat, Vec<u8>), Error>> {
+        let (under, context, bound) = self.parts()?;
+        if self.audit.is_durable() || misleads(path) {
+            return None;
+        }
+        let begin = Begin::now(&self.audit);
+        let params = under.policy.params();
+        let directory = self.working_directory.load();
+        let session = self.session(under, &params, directory.as_ref().map(|d| d.as_slice()));
+        let spelt = as_written(bound, path);
+        let path_here = spelt.as_deref().unwrap_or(path);
+        let decision = context.path(&session, path_here, permissions, Kind::File);
+        if decision.effect != Effect::Allow {
+            return None;
+        }
+        let mut buffer = [0u8; MAX_PATH];
+        let place = context.place(&session, path_here).ok()?;
+        let (mount, rest) = bound.of_written(place.copy_to(&mut buffer)?)?;
+        let handle = mount.handle.as_ref().filter(|_| !mount.folds && !rest.contains(&b'\\'))?;
+        let (opened, stat) = open(handle.as_fd(), rest).ok()?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return None;
+        }
+        let real = joined(&mount.real, rest);
+        let action = || path_action(path, permissions, Some(&real));
+        let recorded = self.record(&begin, Some(&context), &decision, &action, None);
+        Some(recorded.map(|()| (opened, stat, real.clone())))
     }
 
     /// What the policy says of a place on this host, nothing followed, asked or recorded.

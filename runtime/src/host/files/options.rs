@@ -88,7 +88,8 @@ impl OpenOptions {
             (false, true) => OFlags::WRONLY,
             (_, false) => OFlags::RDONLY,
         };
-        // A pipe in the place of a file would block before it can be refused.
+        // A pipe in the place of a file would block before it can be refused; to files
+        // themselves it makes no difference.
         flags |= OFlags::NONBLOCK | OFlags::NOCTTY;
         if self.append {
             flags |= OFlags::APPEND;
