@@ -90,7 +90,7 @@ fn commands_are_decided_as_recorded() {
             }
             let mut string = words.join(&0);
             string.push(0);
-            let tally = rules.tallies.iter().map(|d| *d.run(&string));
+            let tally = rules.parts().unwrap().iter().map(|d| *d.run(&string));
             let tally = tally.fold(Tally::default(), Tally::and);
             let got = commands::decide(block, tally, Phase::Default);
             let expected = (request["effect"].as_str(), request["reason"].as_str());

@@ -234,6 +234,14 @@ impl<'p> Rules<'p> {
         self.tallies.get_or_init(build).as_ref().map_err(|e| *e)
     }
 
+    /// Automata whose tallies add up to that of all rules.
+    ///
+    /// # Errors
+    /// [`TooLarge`] if they outgrow their budget.
+    pub fn parts(&self) -> Result<&[Dfa<Tally>], TooLarge> {
+        self.tallies().map(|t| t.parts.as_slice())
+    }
+
     /// The tally of one vector.
     #[must_use]
     pub fn tally(&self, string: &[u8]) -> Tally {
