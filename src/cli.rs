@@ -14,6 +14,7 @@ mod explain;
 mod init;
 mod inspect;
 mod parts;
+mod progress;
 mod replay;
 mod request;
 mod serve;

@@ -88,8 +88,11 @@ struct At {
 /// Whether two verdicts are told apart by some request, by its effect or, unless
 /// `effects_only`, its reason.
 fn differ(context: &Context, a: &Verdict, b: &Verdict, effects_only: bool) -> bool {
+    // Paths of commands are judged as in `default`, whatever phases are admitted.
+    let commands = context.commands.as_ref().is_some_and(|c| c.may_run());
+    let of_commands = commands.then_some(Phase::Default);
     a != b
-        && context.phases.iter().any(|&phase| {
+        && context.phases.iter().copied().chain(of_commands).any(|phase| {
             SINGLES.iter().any(|&p| {
                 let (now, then) = (a.decide(p, phase), b.decide(p, phase));
                 now.0 != then.0 || (!effects_only && now.1 != then.1)

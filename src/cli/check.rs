@@ -155,7 +155,9 @@ impl Check {
     fn analyses(&self, host: &dyn Host, levels: &Levels) -> Result<Vec<Analysis>, Failure> {
         let mut out = Vec::new();
         for policy in &self.policies {
+            let shown = super::progress::Progress::new(format!("checking {policy}"));
             let mut analysis = driver::analyse(host, policy)?;
+            drop(shown);
             levels.apply(&mut analysis.diagnostics);
             out.push(analysis);
         }

@@ -142,7 +142,9 @@ impl Diff {
             (load(host, &self.old, terminal)?, load(host, &self.new, terminal)?);
         align(&mut old.policy, &mut new.policy);
         let (old, new) = (compiled(old, terminal)?, compiled(new, terminal)?);
+        let shown = super::progress::Progress::new("comparing");
         let difference = self.compare(&old, &new)?;
+        drop(shown);
         let text = match self.format {
             Format::Human => report::human(&difference, terminal.color),
             Format::Json => report::json(&difference),

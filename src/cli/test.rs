@@ -164,8 +164,7 @@ fn tried(policy: &Policy) -> Report {
     let shown = std::io::stderr().is_terminal();
     let tell = |text: &str| {
         if shown {
-            // Nobody is there to tell if standard error is closed.
-            let _ = write!(std::io::stderr(), "\r{text}\u{1b}[K");
+            super::progress::tell(text);
         }
     };
     let report = mutants(policy, &mut |done, total| tell(&format!("change {done} of {total}")));

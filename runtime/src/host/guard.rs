@@ -37,6 +37,9 @@ pub struct Guard {
     pub(crate) environment: Vec<(String, String)>,
 }
 
+/// A file, what it is, and its place without links.
+pub(crate) type Opened = (OwnedFd, Stat, Vec<u8>);
+
 /// What is meant by the last name of a path, if it is that of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Last {
@@ -390,7 +393,7 @@ impl Guard {
         path: &[u8],
         permissions: Permission,
         open: impl Fn(BorrowedFd<'_>, &[u8]) -> rustix::io::Result<(OwnedFd, Stat)>,
-    ) -> Option<Result<(OwnedFd, Stat, Vec<u8>), Error>> {
+    ) -> Option<Result<Opened, Error>> {
         let (under, context, bound) = self.parts()?;
         if self.audit.is_durable() || misleads(path) {
             return None;
