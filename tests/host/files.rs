@@ -177,6 +177,17 @@ fn without_a_policy_everything_goes() {
     guard.rename(world.at("a"), world.at("c"), "").unwrap();
     guard.remove(world.at("c"), "").unwrap();
     assert_eq!(guard.read_dir(world.root(), "").unwrap().len(), 2);
+    // Links are followed, as by the system.
+    std::os::unix::fs::symlink(".env", world.at("l")).unwrap();
+    assert_eq!(guard.read(world.at("l"), "").unwrap(), b".env");
+    guard.create_dir(world.at("d"), "").unwrap();
+    std::os::unix::fs::symlink("d", world.at("e")).unwrap();
+    guard.write(world.at("e/x"), b"y", "").unwrap();
+    assert_eq!(world.text("d/x"), "y");
+    guard.remove(world.at("e"), "").unwrap();
+    guard.remove(world.at("d/x"), "").unwrap();
+    guard.remove(world.at("d"), "").unwrap();
+    assert!(!exists(world.at("d")));
 }
 
 #[test]

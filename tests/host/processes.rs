@@ -6,7 +6,7 @@ use mero_runtime::{Phase, Reason};
 
 const BODY: &str = r#"
     mount root at "./work" { allow read | write  hide ".env" }
-    commands { allow "cat {read...}" allow "echo ..." allow "env" allow "pwd" }
+    commands { allow "cat {read...}" allow "echo ..." allow "env" allow "pwd ..." }
 "#;
 
 fn text(output: &[u8]) -> &str {
@@ -92,4 +92,18 @@ fn phases_only_get_stricter_by_the_agents_own_wish() {
     assert_eq!(kind(guard.request_phase(Phase::Default)), ErrorKind::PhaseDenied);
     guard.set_phase(Phase::Default).unwrap();
     guard.write("/a", b"x", "").unwrap();
+}
+
+/// The directory that was bound is where commands run, whatever has its name.
+#[cfg(target_os = "linux")]
+#[test]
+fn another_directory_of_that_name_is_not_run_in() {
+    let world = World::new(&["work/d/here", "out/there"]);
+    let guard = world.guard(BODY);
+    guard.set_working_directory("/d").unwrap();
+    std::fs::rename(world.at("work"), world.at("moved")).unwrap();
+    std::os::unix::fs::symlink("out", world.at("work")).unwrap();
+    let child = guard.spawn(&["pwd", "-P"], Streams::default(), "");
+    let run = child.map(|c| text(&c.wait_with_output().unwrap().stdout).to_owned());
+    assert!(run.as_ref().map_or(true, |p| p.ends_with("/moved/d")), "{run:?}");
 }

@@ -335,10 +335,10 @@ impl Guard {
         let path = path.as_os_str().as_bytes();
         let begin = Begin::now(&self.audit);
         let Some((under, context, bound)) = self.parts() else {
-            let real = self.anywhere(path);
-            let action = || path_action(path, permissions, Some(&real));
+            let end = self.anywhere(path, last);
+            let action = || path_action(path, permissions, Some(&end.real));
             self.unguarded(&begin, &action)?;
-            return Ok(End { real, kind: None });
+            return Ok(end);
         };
         let params = under.policy.params();
         let directory = self.working_directory.load();
@@ -471,13 +471,24 @@ impl Guard {
         Session { phase: self.phase(), working_directory, home, ..session }
     }
 
-    /// A path without a policy.
-    fn anywhere(&self, path: &[u8]) -> Vec<u8> {
-        match self.working_directory.load().as_ref() {
-            Some(directory) if !path.starts_with(b"/") => joined(directory, path),
-            _ => std::path::absolute(path_of(path))
-                .map_or_else(|_| path.to_vec(), |p| p.into_os_string().into_vec()),
-        }
+    /// Where a path leads without a policy: as the system takes it.
+    fn anywhere(&self, path: &[u8], last: Last) -> End {
+        let path = match self.working_directory.load().as_ref() {
+            Some(directory) if !path.starts_with(b"/") => path_of(&joined(directory, path)),
+            _ => std::path::absolute(path_of(path)).unwrap_or_else(|_| path_of(path)),
+        };
+        let whole = || std::fs::canonicalize(&path).ok().filter(|_| last != Last::Itself);
+        let beside = || {
+            let directory = std::fs::canonicalize(path.parent()?).ok()?;
+            Some(directory.join(path.file_name()?))
+        };
+        let real = whole().or_else(beside).unwrap_or(path);
+        let kind = std::fs::symlink_metadata(&real).ok().map(|m| match m.file_type() {
+            t if t.is_dir() => Kind::Directory,
+            t if t.is_symlink() => Kind::Unknown,
+            _ => Kind::File,
+        });
+        End { real: real.into_os_string().into_vec(), kind }
     }
 
     /// Decides, and lets through or not.

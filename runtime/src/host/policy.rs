@@ -345,7 +345,12 @@ fn bind_context(context: &Context<'_>, session: &Session<'_>) -> Result<Bound, B
             context: name(),
             one: one.to_owned(),
             other: other.to_owned(),
-            directory: PathBuf::new(),
+            directory: context
+                .mounts()
+                .find(|&m| context.slug(m) == one)
+                .and_then(|m| context.mount_place(session, m))
+                .map(|p| PathBuf::from(p.to_string()))
+                .unwrap_or_default(),
         },
         other => BindingError::Unbound(name(), other.to_string()),
     })?;

@@ -5,9 +5,14 @@
 //! environment: a variable can change what a program does (`LD_PRELOAD`, `GIT_SSH`,
 //! `BASH_ENV`), so processes have those that the host names, and a plain `PATH`.
 
+use super::beneath;
 use super::error::{Error, ErrorKind};
 use super::guard::Guard;
 use super::request::Action;
+use rustix::fd::{AsFd, AsRawFd, OwnedFd};
+use rustix::fs::{Mode, OFlags};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
 /// Where programs are found, if the host names no `PATH`.
@@ -75,9 +80,27 @@ impl Guard {
     ) -> Result<Child, Error> {
         command.env_clear().env("PATH", PATH).envs(self.environment.iter().map(|(n, v)| (n, v)));
         command.stdin(streams.stdin).stdout(streams.stdout).stderr(streams.stderr);
-        if let Some(directory) = self.directory() {
+        // The directory is held, so that no other can take its place before the program
+        // is in it.
+        let held = self.hold_directory().map_err(|e| Error::io(&action(), e))?;
+        if let Some((directory, _handle)) = &held {
             command.current_dir(directory);
         }
         command.spawn().map_err(|e| Error::io(&action(), e))
+    }
+
+    /// The working directory as a path that stays it while the handle is open, where the
+    /// system has such paths.
+    fn hold_directory(&self) -> std::io::Result<Option<(PathBuf, Option<OwnedFd>)>> {
+        let Some(directory) = self.directory() else { return Ok(None) };
+        let real = directory.as_os_str().as_bytes();
+        let mount = self.bound().and_then(|b| b.of_real(real));
+        let Some((handle, rest)) = mount.and_then(|(m, r)| Some((m.handle.as_ref()?, r))) else {
+            return Ok(Some((directory, None)));
+        };
+        let flags = beneath::HANDLE | OFlags::DIRECTORY;
+        let held = beneath::open(handle.as_fd(), rest, flags, Mode::empty())?;
+        let path = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
+        Ok(Some(if path.exists() { (path, Some(held)) } else { (directory, None) }))
     }
 }
