@@ -27,8 +27,11 @@ mod builtins;
 mod compound;
 mod expand;
 mod heredoc;
+mod parts;
 mod redirect;
 mod words;
+
+pub use parts::Parts;
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -79,7 +82,7 @@ pub struct Word {
     /// Where it stands.
     pub span: Range<usize>,
     /// Its parts in order.
-    pub parts: Vec<Part>,
+    pub parts: Parts,
     /// Nothing of it is known and nothing quoted (but for `"$@"`): it may turn out
     /// to be no argument at all.
     pub may_vanish: bool,
@@ -116,13 +119,13 @@ impl Word {
     /// A word with this value.
     #[must_use]
     pub fn from_bytes(bytes: &[u8], span: Range<usize>) -> Word {
-        Word { span, parts: alloc::vec![Part::Known(bytes.to_vec())], may_vanish: false }
+        Word { span, parts: Parts::one(Part::Known(bytes.to_vec())), may_vanish: false }
     }
 
     /// A word of which nothing is known, one argument or any number of them.
     #[must_use]
     pub fn unknown(quoted: bool, span: Range<usize>) -> Word {
-        Word { span, parts: alloc::vec![Part::Unknown { quoted }], may_vanish: !quoted }
+        Word { span, parts: Parts::one(Part::Unknown { quoted }), may_vanish: !quoted }
     }
 }
 

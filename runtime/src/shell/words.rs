@@ -1,12 +1,12 @@
 //! Words, simple commands and redirections.
 
-use super::{Assignment, Cause, Parse, Parser, Part, Simple, Word};
+use super::{Assignment, Cause, Parse, Parser, Part, Parts, Simple, Word};
 use alloc::vec::Vec;
 
 /// A word under construction.
 #[derive(Default)]
 pub(super) struct Builder {
-    parts: Vec<Part>,
+    parts: Parts,
     /// Some part of it is quoted.
     pub(super) quoted: bool,
     /// Some quoted part of it may be any number of arguments, or none.
@@ -31,10 +31,6 @@ impl Builder {
         if let Some(Part::Known(known)) = self.parts.last_mut() {
             known.extend_from_slice(bytes);
         } else {
-            if self.parts.is_empty() {
-                // Most words are of one part.
-                self.parts.reserve_exact(1);
-            }
             self.parts.push(Part::Known(bytes.to_vec()));
         }
     }
