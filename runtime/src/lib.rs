@@ -20,6 +20,10 @@
 //!
 //! The core is `no_std`, allocates nothing and holds no `unsafe`. Whatever goes
 //! wrong while deciding is a denial.
+//!
+//! Features: `alloc` for command strings; `std` for the guard (`host`, on Unix), which
+//! opens files and starts processes as decided, asks for approvals and records; `async`
+//! for approval backends that answer in a future.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 

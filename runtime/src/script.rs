@@ -44,6 +44,10 @@ pub struct CommandPart {
     pub decision: Decision,
 }
 
+/// Is told each part: where it stands, what it is (worked out for who wants to know),
+/// and what is decided.
+type Each<'e> = dyn FnMut(&Range<usize>, &dyn Fn() -> PartKind, Decision) + 'e;
+
 /// What a part of a command string is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartKind {
@@ -75,23 +79,20 @@ fn allowed() -> Decision {
 impl Context<'_> {
     /// Decides a command string as a shell would run it.
     pub fn command(&self, session: &Session<'_>, text: &str) -> Decision {
-        self.command_with(session, text, &mut |_| {})
+        self.command_with(session, text, &mut |_, _, _| {})
     }
 
     /// Decides a command string, and says of each part what was decided.
     pub fn command_parts(&self, session: &Session<'_>, text: &str) -> (Decision, Vec<CommandPart>) {
         let mut parts = Vec::new();
-        let decision = self.command_with(session, text, &mut |part| parts.push(part));
+        let decision = self.command_with(session, text, &mut |span, kind, decision| {
+            parts.push(CommandPart { span: span.clone(), kind: kind(), decision });
+        });
         parts.sort_by_key(|p| (p.span.start, core::cmp::Reverse(p.span.end)));
         (decision, parts)
     }
 
-    fn command_with(
-        &self,
-        session: &Session<'_>,
-        text: &str,
-        each: &mut dyn FnMut(CommandPart),
-    ) -> Decision {
+    fn command_with(&self, session: &Session<'_>, text: &str, each: &mut Each<'_>) -> Decision {
         if !self.admits(session.phase) {
             return Decision::deny(Reason::Phase);
         }
@@ -122,32 +123,29 @@ impl Context<'_> {
         Decision { effect, reason, mount: None, rule }
     }
 
-    fn script(
-        &self,
-        mut run: Run<'_>,
-        source: &[u8],
-        each: &mut dyn FnMut(CommandPart),
-    ) -> Decision {
+    fn script(&self, mut run: Run<'_>, source: &[u8], each: &mut Each<'_>) -> Decision {
         let phase = run.session.phase;
         let script = split(source);
         self.follow_directories(&mut run, &script);
         let mut worst = self.runs_nothing(phase);
-        let mut add = |span: &Range<usize>, kind: PartKind, decision: Decision| {
+        let mut add = |span: &Range<usize>, kind: &dyn Fn() -> PartKind, decision: Decision| {
             worst = worst.stricter(decision);
-            each(CommandPart { span: span.clone(), kind, decision });
+            each(span, kind, decision);
         };
         // Texts are searched in the whole string too.
         let whole = self.texts(&mut core::iter::once(source));
         if whole.effect == 0 {
             let denied = Decision { rule: whole.rule, ..Decision::deny(Reason::CommandDenied) };
-            add(&(0..source.len()), PartKind::Command(Vec::new()), denied);
+            add(&(0..source.len()), &|| PartKind::Command(Vec::new()), denied);
         }
         for opaque in &script.opaque {
-            add(&opaque.span, PartKind::Opaque(opaque.cause), self.opaque_decision(phase));
+            let cause = || PartKind::Opaque(opaque.cause);
+            add(&opaque.span, &cause, self.opaque_decision(phase));
         }
         for (name, span) in &script.variables {
             if !self.harmless(name) {
-                add(span, PartKind::Assignment(name.clone()), self.opaque_decision(phase));
+                let assigned = || PartKind::Assignment(name.clone());
+                add(span, &assigned, self.opaque_decision(phase));
             }
         }
         let mut any = false;
@@ -155,25 +153,28 @@ impl Context<'_> {
             any = true;
             for assignment in &command.assignments {
                 let decision = self.assignment(phase, command, assignment);
-                add(&assignment.span, PartKind::Assignment(assignment.name.clone()), decision);
+                add(&assignment.span, &|| PartKind::Assignment(assignment.name.clone()), decision);
             }
             for redirection in &command.redirections {
                 if redirection.kind != Redirect::Free {
                     let decision = self.redirection(&run, redirection);
-                    add(&redirection.span, PartKind::Redirection(redirection.kind), decision);
+                    add(&redirection.span, &|| PartKind::Redirection(redirection.kind), decision);
                 }
             }
             if !command.words.is_empty() {
                 let decision = self.simple(&run, &command.words, Some(source));
-                let words = command.words.iter().map(|w| w.known().map(<[u8]>::to_vec)).collect();
-                add(&command.span, PartKind::Command(words), decision);
+                let words = || {
+                    let known = command.words.iter().map(|w| w.known().map(<[u8]>::to_vec));
+                    PartKind::Command(known.collect())
+                };
+                add(&command.span, &words, decision);
             }
         }
         for redirection in &script.redirections {
             any = true;
             if redirection.kind != Redirect::Free {
                 let decision = self.redirection(&run, redirection);
-                add(&redirection.span, PartKind::Redirection(redirection.kind), decision);
+                add(&redirection.span, &|| PartKind::Redirection(redirection.kind), decision);
             }
         }
         if !any && script.opaque.is_empty() && whole.effect != 0 {
@@ -230,9 +231,10 @@ impl Context<'_> {
                     let transparent = base == name && self.wrappers().any(|w| w == name);
                     (self.simple(&deeper, &inner_words, None), transparent)
                 }
-                Inner::Script { text, local } => {
-                    (self.script(run.deeper(), &text, &mut |_| {}), local && !name.contains(&b'/'))
-                }
+                Inner::Script { text, local } => (
+                    self.script(run.deeper(), &text, &mut |_, _, _| {}),
+                    local && !name.contains(&b'/'),
+                ),
                 Inner::Unclear { guess } => {
                     opaque = true;
                     if guess.is_empty() {

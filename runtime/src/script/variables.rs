@@ -46,7 +46,7 @@ impl Context<'_> {
         own: &Found,
     ) -> Option<Decision> {
         let rest = words.get(1..).unwrap_or(&[]);
-        let opaque = Some(self.opaque_decision(phase));
+        let opaque = || Some(self.opaque_decision(phase));
         let known = rest.iter().map(|w| {
             w.parts.first().map_or(Some(&b""[..]), |p| match p {
                 Part::Known(bytes) => Some(bytes.as_slice()),
@@ -56,17 +56,17 @@ impl Context<'_> {
         match name {
             b"export" | b"declare" | b"typeset" | b"local" | b"readonly" => {
                 for (head, word) in known.zip(rest) {
-                    let Some(head) = head else { return opaque };
+                    let Some(head) = head else { return opaque() };
                     if head.starts_with(b"-") || head.starts_with(b"+") {
                         // `-n` makes a reference, `-f` is about functions.
                         let plain = word
                             .known()
                             .is_some_and(|k| k.iter().skip(1).all(|b| b"xrgpl".contains(b)));
-                        if plain { continue } else { return opaque }
+                        if plain { continue } else { return opaque() }
                     }
                     let end = head.iter().position(|&b| b == b'=' || b == b'+');
                     if end.is_none() && word.known().is_none() {
-                        return opaque;
+                        return opaque();
                     }
                     let variable = head.get(..end.unwrap_or(head.len())).unwrap_or(head);
                     let fine = if name == b"export" {
@@ -75,7 +75,7 @@ impl Context<'_> {
                         self.harmless(variable)
                     };
                     if !fine || variable.contains(&b'[') {
-                        return opaque;
+                        return opaque();
                     }
                 }
                 // Listing the name says that it may be set.
@@ -88,7 +88,7 @@ impl Context<'_> {
                     Some(k) if k.starts_with(b"-v") => {
                         let inline = k.get(2..).filter(|n| !n.is_empty());
                         let variable = inline.or_else(|| rest.get(1).and_then(Word::known));
-                        if variable.is_some_and(|v| self.harmless(v)) { None } else { opaque }
+                        if variable.is_some_and(|v| self.harmless(v)) { None } else { opaque() }
                     }
                     Some(_) => None,
                     // A format that is not known could be `-v`.
@@ -98,7 +98,7 @@ impl Context<'_> {
                     {
                         None
                     }
-                    None => opaque,
+                    None => opaque(),
                 }
             }
             b"read" | b"mapfile" | b"readarray" | b"getopts" | b"unset" | b"let" => {
@@ -110,7 +110,7 @@ impl Context<'_> {
                         plain && (!first.is_ascii_uppercase() || self.env_lists(k)) && first != b'_'
                     })
                 });
-                if fine && name != b"let" { None } else { opaque }
+                if fine && name != b"let" { None } else { opaque() }
             }
             _ => None,
         }
