@@ -16,12 +16,13 @@
     reason = "digits and states index what was built for them; letters are below 244"
 )]
 
-use crate::automata::explore::{Letters, Machine, explore, live};
+use crate::automata::explore::{Letters, Machine, distances, explore, live, seek};
 use crate::automata::{Dfa, Label, PatternError, TooLarge, argv, product_tree};
 use crate::hir::{CommandRule, Commands};
 use crate::limits::MAX_PRODUCT_STATES;
 use crate::syntax::ast::PatternKind;
 use mero_runtime::{Effect, Permission, Phase, Reason, phases};
+use std::cell::OnceCell;
 
 mod alphabet;
 mod path_words;
@@ -176,16 +177,62 @@ impl Rule<'_> {
     }
 }
 
+/// Tallies of some rules, which add up, and what they tell apart.
+pub struct Group {
+    tallies: Vec<Dfa<Tally>>,
+    letters: Letters,
+}
+
+impl Group {
+    /// Counts some rules.
+    ///
+    /// # Errors
+    /// [`TooLarge::Classes`] if the rules are not of one alphabet.
+    pub fn new<'r>(rules: impl Iterator<Item = &'r Rule<'r>>) -> Result<Group, TooLarge> {
+        let list = rules.map(|r| r.hits.map(|&hit| r.tally(hit))).collect();
+        let add = |a: &Tally, b: &Tally| a.and(*b);
+        let tallies = product_tree(list, &add, MAX_PRODUCT_STATES)?;
+        let mut letters = Letters::new();
+        tallies.iter().for_each(|t| letters.add(t));
+        Ok(Group { tallies, letters })
+    }
+
+    /// The tally of the vector of a string.
+    #[must_use]
+    pub fn tally(&self, string: &[u8]) -> Tally {
+        self.tallies.iter().map(|t| *t.run(string)).fold(Tally::default(), Tally::and)
+    }
+}
+
+/// A group that is built when it is first asked for: most questions are answered without
+/// one or the other.
+#[derive(Default)]
+pub struct Lazy(OnceCell<Group>);
+
+impl Lazy {
+    /// The group.
+    ///
+    /// # Errors
+    /// As `make`.
+    pub fn get(&self, make: impl FnOnce() -> Result<Group, TooLarge>) -> Result<&Group, TooLarge> {
+        match self.0.get() {
+            Some(known) => Ok(known),
+            None => {
+                let made = make()?;
+                Ok(self.0.get_or_init(|| made))
+            }
+        }
+    }
+}
+
 /// All rules of a context.
 pub struct Rules<'p> {
     /// The block, if there is one.
     pub block: Option<&'p Commands>,
     /// In order.
     pub rules: Vec<Rule<'p>>,
-    /// Their tallies, which add up.
-    pub tallies: Vec<Dfa<Tally>>,
-    /// What those tell apart.
-    letters: Letters,
+    denials: Lazy,
+    grants: Lazy,
 }
 
 impl<'p> Rules<'p> {
@@ -199,25 +246,39 @@ impl<'p> Rules<'p> {
         side: usize,
     ) -> Result<Rules<'p>, Unread> {
         let mut rules = Vec::new();
-        let (mut denials, mut grants) = (Vec::new(), Vec::new());
         for rule in block.map_or(&[][..], |b| &b.rules) {
             let hits = alphabet.hits(rule, side)?;
             let readonly = rule.readonly && only_reads(rule)?;
-            let tally = hits.map(|&hit| Tally::of(rule.effect, readonly, hit));
-            if rule.effect == Effect::Deny {
-                denials.push(tally)
-            } else {
-                grants.push(tally)
-            }
             let sink = hits.sink(&Hit::No);
             rules.push(Rule { rule, readonly, hits, sees: alphabet.sees(rule)?, sink });
         }
-        let add = |a: &Tally, b: &Tally| a.and(*b);
-        let mut tallies = product_tree(denials, &add, MAX_PRODUCT_STATES)?;
-        tallies.extend(product_tree(grants, &add, MAX_PRODUCT_STATES)?);
-        let mut letters = Letters::new();
-        tallies.iter().for_each(|t| letters.add(t));
-        Ok(Rules { block, rules, tallies, letters })
+        Ok(Rules { block, rules, denials: Lazy::default(), grants: Lazy::default() })
+    }
+
+    fn of(&self, denials: bool) -> impl Iterator<Item = &Rule<'p>> {
+        self.rules.iter().filter(move |r| (r.rule.effect == Effect::Deny) == denials)
+    }
+
+    /// The rules that deny.
+    ///
+    /// # Errors
+    /// As [`Group::new`].
+    pub fn denials(&self) -> Result<&Group, TooLarge> {
+        self.denials.get(|| Group::new(self.of(true)))
+    }
+
+    /// The rules that do not.
+    ///
+    /// # Errors
+    /// As [`Group::new`].
+    pub fn grants(&self) -> Result<&Group, TooLarge> {
+        self.grants.get(|| Group::new(self.of(false)))
+    }
+
+    /// Whether a `deny` rule adds nothing but denials to a tally.
+    #[must_use]
+    pub fn only_denials(&self) -> bool {
+        self.of(true).all(|r| !r.hits.labels().contains(&Hit::Refused))
     }
 }
 
@@ -227,6 +288,52 @@ struct Search<'a, Q> {
     domain: &'a Dfa<bool>,
     stays: Vec<bool>,
     parts: Vec<&'a Dfa<Tally>>,
+    letters: Vec<u8>,
+}
+
+impl<'a, Q: Label> Search<'a, Q> {
+    fn new(
+        question: &'a Dfa<Q>,
+        of: impl Fn(&Q) -> bool,
+        domain: &'a Dfa<bool>,
+        sides: &[&[&'a Group]],
+    ) -> Self {
+        let groups = || sides.iter().copied().flatten();
+        let mut letters = Letters::new();
+        letters.add(question);
+        letters.add(domain);
+        groups().for_each(|g| letters.join(&g.letters));
+        Search {
+            asks: live(question, of),
+            question,
+            stays: live(domain, |&d| d),
+            domain,
+            parts: groups().flat_map(|g| &g.tallies).collect(),
+            letters: letters.bytes(),
+        }
+    }
+
+    /// The label and the tallies of a state that is of interest.
+    fn read(
+        &self,
+        state: &[u32],
+        of: impl Fn(&Q) -> bool,
+        sides: &[&[&Group]],
+        tallies: &mut Vec<Tally>,
+    ) -> Option<&'a Q> {
+        let label = self.question.label(state[0]);
+        if !of(label) || !*self.domain.label(state[1]) {
+            return None;
+        }
+        tallies.clear();
+        let mut rest = self.parts.iter().zip(&state[2..]);
+        for side in sides {
+            let count = side.iter().map(|g| g.tallies.len()).sum();
+            let labels = rest.by_ref().take(count).map(|(p, &s)| *p.label(s));
+            tallies.push(labels.fold(Tally::default(), Tally::and));
+        }
+        Some(label)
+    }
 }
 
 impl<Q: Label> Machine for Search<'_, Q> {
@@ -264,55 +371,60 @@ pub fn visit<Q: Label>(
     domain: &Dfa<bool>,
     sides: &[&Rules<'_>],
     budget: usize,
+    each: impl FnMut(&Q, &[Tally], &dyn Fn() -> Vec<u8>) -> bool,
+) -> Result<bool, TooLarge> {
+    let groups =
+        sides.iter().map(|s| Ok([s.denials()?, s.grants()?])).collect::<Result<Vec<_>, _>>()?;
+    let groups = groups.iter().map(<[_; 2]>::as_slice).collect::<Vec<_>>();
+    visit_groups(question, of, domain, &groups, budget, each)
+}
+
+/// As [`visit`], each side only those groups of rules.
+///
+/// # Errors
+/// [`TooLarge`] if the search outgrows `budget`.
+pub fn visit_groups<Q: Label>(
+    question: &Dfa<Q>,
+    of: impl Fn(&Q) -> bool,
+    domain: &Dfa<bool>,
+    sides: &[&[&Group]],
+    budget: usize,
     mut each: impl FnMut(&Q, &[Tally], &dyn Fn() -> Vec<u8>) -> bool,
 ) -> Result<bool, TooLarge> {
-    let search = Search {
-        asks: live(question, &of),
-        question,
-        stays: live(domain, |&d| d),
-        domain,
-        parts: sides.iter().flat_map(|s| &s.tallies).collect(),
-    };
-    let mut letters = Letters::new();
-    letters.add(question);
-    letters.add(domain);
-    sides.iter().for_each(|s| letters.join(&s.letters));
-    explore(&search, &letters.bytes(), budget, |at| {
-        let label = question.label(at.state[0]);
-        if !of(label) || !*domain.label(at.state[1]) {
-            return false;
-        }
-        let mut rest = &at.state[2..];
-        let mut tallies = Vec::with_capacity(sides.len());
-        for side in sides {
-            let (own, others) = rest.split_at(side.tallies.len());
-            let labels = side.tallies.iter().zip(own).map(|(p, &s)| *p.label(s));
-            tallies.push(labels.fold(Tally::default(), Tally::and));
-            rest = others;
-        }
+    let search = Search::new(question, &of, domain, sides);
+    let mut tallies = Vec::with_capacity(sides.len());
+    explore(&search, &search.letters, budget, |at| {
+        let Some(label) = search.read(at.state, &of, sides, &mut tallies) else { return false };
         each(label, &tallies, &|| at.string())
     })
 }
 
-/// A shortest string of `domain` whose label in `question` is `of` interest and which
-/// is `wanted`, given that label and the tallies of all `sides`.
+/// Some string of `domain` whose label in `question` is `of` interest and which is `wanted`,
+/// given that label and the tally of some groups of rules. Goes where an end is near, so
+/// it is seldom a shortest one, and found sooner.
 ///
 /// # Errors
 /// [`TooLarge`] if the search outgrows `budget`.
-pub fn find<Q: Label>(
+pub fn any<Q: Label>(
     question: &Dfa<Q>,
     of: impl Fn(&Q) -> bool,
     domain: &Dfa<bool>,
-    sides: &[&Rules<'_>],
+    groups: &[&Group],
     budget: usize,
-    mut wanted: impl FnMut(&Q, &[Tally]) -> bool,
+    mut wanted: impl FnMut(&Q, Tally) -> bool,
 ) -> Result<Option<Vec<u8>>, TooLarge> {
-    let mut found = None;
-    visit(question, of, domain, sides, budget, |label, tallies, string| {
-        if wanted(label, tallies) {
-            found = Some(string());
-        }
-        found.is_some()
-    })?;
-    Ok(found)
+    let sides = [groups];
+    let search = Search::new(question, &of, domain, &sides);
+    let far = distances(question, &of);
+    let mut tallies = Vec::with_capacity(1);
+    seek(
+        &search,
+        &search.letters,
+        budget,
+        |s| far[s[0] as usize],
+        |state| {
+            let label = search.read(state, &of, &sides, &mut tallies);
+            label.is_some_and(|label| wanted(label, tallies.first().copied().unwrap_or_default()))
+        },
+    )
 }

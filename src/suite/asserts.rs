@@ -285,6 +285,21 @@ impl<'p> Prover<'p> {
         left: &Dfa<bool>,
         domain: &Dfa<bool>,
     ) -> Result<Option<(Phase, Vec<u8>)>, String> {
+        let forbids = |tally| {
+            let forbids = |&phase: &Phase| {
+                assert.forbids(self.admitted(phase, || decide(rules.block, tally, phase).0))
+            };
+            phases.iter().copied().find(forbids)
+        };
+        if !assert.forbids(Effect::Deny) && rules.only_denials() {
+            // Denials only make less of what is forbidden.
+            let forbidden = |_: &bool, tally| forbids(tally).is_some();
+            let grants = [rules.grants().map_err(|e| e.to_string())?];
+            let found = commands::any(left, |&l| l, domain, &grants, BUDGET, forbidden);
+            if found == Ok(None) {
+                return Ok(None);
+            }
+        }
         let mut found = None;
         commands::visit(
             left,
@@ -294,10 +309,7 @@ impl<'p> Prover<'p> {
             BUDGET,
             |_, tallies, string| {
                 let tally = tallies.first().copied().unwrap_or_default();
-                let forbids = |&phase: &Phase| {
-                    assert.forbids(self.admitted(phase, || decide(rules.block, tally, phase).0))
-                };
-                found = phases.iter().copied().find(forbids).map(|phase| (phase, string()));
+                found = forbids(tally).map(|phase| (phase, string()));
                 found.is_some()
             },
         )

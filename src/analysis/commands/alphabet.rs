@@ -345,11 +345,17 @@ impl Alphabet {
     /// # Errors
     /// [`Unread`].
     pub fn domain(&self, letters: ByteSet, plain: bool) -> Result<Dfa<bool>, Unread> {
-        let all = vectors::valid(&self.classes, letters, plain);
+        let all = self.vectors(letters, plain);
         if !plain {
             return Ok(all);
         }
         Ok(difference(&all, &self.runners()?, MAX_PRODUCT_STATES)?)
+    }
+
+    /// All vectors with these letters; with `nonempty`, of words that are not empty.
+    #[must_use]
+    pub fn vectors(&self, letters: ByteSet, nonempty: bool) -> Dfa<bool> {
+        vectors::valid(&self.classes, letters, nonempty)
     }
 
     /// Commands that run others.

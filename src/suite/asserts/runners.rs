@@ -174,6 +174,17 @@ impl Prover<'_> {
             let class = Class::of(phase);
             let letters = alphabet.possible(class, outcomes.letters(class));
             let domain = alphabet.domain(letters, false)?;
+            if !assert.forbids(Effect::Deny) && rules.only_denials() {
+                // Denials only make less of what is forbidden.
+                let forbidden = |_: &bool, t| {
+                    let effect = decide(rules.block, t, phase).0;
+                    effect > Effect::Deny && assert.forbids(effect)
+                };
+                let grants = [rules.grants()?];
+                if commands::any(&rest, |&r| r, &domain, &grants, BUDGET, forbidden) == Ok(None) {
+                    continue;
+                }
+            }
             let mut string = None;
             let sides = [rules];
             commands::visit(
