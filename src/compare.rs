@@ -79,7 +79,7 @@ pub struct Compare<'p> {
 /// The requests of a class: what is asked but for the request itself, and answers.
 type Key = (Option<Permission>, Phase, Answer, Answer);
 
-impl Compare<'_> {
+impl<'p> Compare<'p> {
     /// Looks for all classes.
     #[must_use]
     pub fn run(&self) -> Comparison {
@@ -104,6 +104,13 @@ impl Compare<'_> {
             .filter(|p| self.old.context.phases.contains(p) || self.new.context.phases.contains(p))
     }
 
+    /// Both contexts, or the one that both sides have.
+    fn contexts(&self) -> impl Iterator<Item = &'p Context> {
+        let same = std::ptr::eq(self.old.context, self.new.context);
+        let other = (!same).then_some(self.new.context);
+        std::iter::once(self.old.context).chain(other)
+    }
+
     /// Whether the first side in one phase answers everything as the second does in
     /// another: with one context on both sides, whether its phases differ. Commands are
     /// taken as their rules count, and strings that are not understood as `opaque` says.
@@ -125,16 +132,20 @@ impl Compare<'_> {
             }
         }
         let alphabet = paths::Alphabet::new(&[self.old.context, self.new.context], [])?;
-        let models = [
-            paths::Model::new(self.old.context, &alphabet)?,
-            paths::Model::new(self.new.context, &alphabet)?,
-        ];
-        let old = paths::Virtual::new(&models[0], &alphabet)?;
-        let new = paths::Virtual::new(&models[1], &alphabet)?;
-        let stopped = paths::visit(&[&old, &new], None, &alphabet, BUDGET, |v, _| match v {
-            [a, b] => Permission::NAMES
+        // One context on both sides is walked once.
+        let models = self
+            .contexts()
+            .map(|context| paths::Model::new(context, &alphabet))
+            .collect::<Result<Vec<_>, _>>()?;
+        let walkers = models
+            .iter()
+            .map(|model| paths::Virtual::new(model, &alphabet))
+            .collect::<Result<Vec<_>, _>>()?;
+        let walkers = walkers.iter().collect::<Vec<_>>();
+        let stopped = paths::visit(&walkers, None, &alphabet, BUDGET, |v, _| match (v, v) {
+            ([.., a], [b, ..]) => Permission::NAMES
                 .iter()
-                .any(|(_, p)| differs(a.decide(*p, first), b.decide(*p, second))),
+                .any(|(_, p)| differs(b.decide(*p, first), a.decide(*p, second))),
             _ => true,
         })?;
         if stopped {

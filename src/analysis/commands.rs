@@ -30,7 +30,7 @@ mod sees;
 
 use alphabet::permissions;
 pub use alphabet::{Alphabet, Class, Key, Unread};
-pub use path_words::Outcomes;
+pub use path_words::{Outcomes, ROOT};
 pub use sees::{Sees, Unit};
 
 /// Whether a rule applies to a vector.

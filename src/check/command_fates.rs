@@ -1,6 +1,6 @@
 //! The fates of command rules and their exceptions.
 
-use super::fate::{Fate, Fates, Thing, common, cover, places, usual_phase};
+use super::fate::{Fate, Fates, Places, Thing, common, cover, places, usual_phase};
 use crate::analysis::BUDGET;
 use crate::analysis::commands::{
     Alphabet, Class, Group, Hit, Lazy, Outcomes, Rule, Rules, Sees, Tally, Unit, Unread, any,
@@ -137,9 +137,14 @@ fn domains(
     Ok([plain, all, transparent])
 }
 
-pub(super) fn collect(context: &Context, judge: &Judge<'_>, fates: &mut Fates) {
+pub(super) fn collect(
+    context: &Context,
+    places: &Places<'_>,
+    judge: &Judge<'_>,
+    fates: &mut Fates,
+) {
     let Some(commands) = &context.commands else { return };
-    if let Err(error) = fates_of(context, commands, judge, fates) {
+    if let Err(error) = fates_of(context, commands, places, judge, fates) {
         let what = format!("which command rules of `{}` decide: {error}", context.name);
         fates.unproved.push((context.span, what));
     }
@@ -148,6 +153,7 @@ pub(super) fn collect(context: &Context, judge: &Judge<'_>, fates: &mut Fates) {
 fn fates_of(
     context: &Context,
     commands: &Commands,
+    places: &Places<'_>,
     judge: &Judge<'_>,
     fates: &mut Fates,
 ) -> Result<(), Unread> {
@@ -174,7 +180,10 @@ fn fates_of(
             }
         }
     }
-    let outcomes = Outcomes::new(&alphabet, &[context]);
+    let outcomes = match places {
+        Ok((own, model)) => Outcomes::of(&alphabet, own, &[model]),
+        Err(_) => Outcomes::unknown(&alphabet),
+    };
     let mut classes = context.phases.iter().map(|&p| Class::of(p)).collect::<Vec<_>>();
     classes.sort_unstable();
     classes.dedup();

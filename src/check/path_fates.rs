@@ -1,6 +1,6 @@
 //! The fates of hide patterns, `on` blocks, mounts, and the fields of all of them.
 
-use super::fate::{Fate, Fates, SINGLES, Thing, common, cover, places, usual_phase};
+use super::fate::{Fate, Fates, Places, SINGLES, Thing, common, cover, places, usual_phase};
 use crate::analysis::BUDGET;
 use crate::analysis::paths::{
     Alphabet, Cell, Entry, Kind, Mark, Model, Reader, Verdict, Walker, find, instead,
@@ -18,14 +18,19 @@ struct Paths<'p> {
     model: Model<'p>,
 }
 
-pub(super) fn collect(context: &Context, judge: &Judge<'_>, fates: &mut Fates) {
-    if let Err(error) = of_context(context, judge, fates) {
+pub(super) fn collect(context: &Context, places: Places<'_>, judge: &Judge<'_>, fates: &mut Fates) {
+    if let Err(error) = of_context(context, places, judge, fates) {
         let what = format!("what decides on the paths of `{}`: {error}", context.name);
         fates.unproved.push((context.span, what));
     }
 }
 
-fn of_context(context: &Context, judge: &Judge<'_>, fates: &mut Fates) -> Result<(), TooLarge> {
+fn of_context(
+    context: &Context,
+    places: Places<'_>,
+    judge: &Judge<'_>,
+    fates: &mut Fates,
+) -> Result<(), TooLarge> {
     if context.mounts.is_empty() && context.unconfined.is_none() {
         // Every path is outside.
         for pattern in &context.hide {
@@ -35,8 +40,7 @@ fn of_context(context: &Context, judge: &Judge<'_>, fates: &mut Fates) -> Result
         }
         return Ok(());
     }
-    let alphabet = Alphabet::new(&[context], [])?;
-    let model = Model::new(context, &alphabet)?;
+    let (alphabet, model) = places?;
     let paths = Paths { context, alphabet, model };
     // A context's list applies in each of its islands: idle means idle in all.
     for (space, island, index, entry) in paths.model.entries() {

@@ -84,6 +84,7 @@ struct Places<'p> {
 struct Vectors<'p> {
     alphabet: commands::Alphabet,
     rules: Rules<'p>,
+    outcomes: Outcomes,
 }
 
 /// All patterns of assertions of one sort.
@@ -105,11 +106,17 @@ impl<'p> Prover<'p> {
             patterns(asserts, of).map(|p| p.text.as_str()).collect::<Vec<_>>()
         };
         let places = || {
-            let own = texts(|a| matches!(a, Action::Path(_)));
+            // Path words of commands are looked up in the same model.
+            let own = texts(|a| matches!(a, Action::Path(_))).into_iter().chain([commands::ROOT]);
             let alphabet = paths::Alphabet::new(&[context], own)?;
             let model = paths::Model::new(context, &alphabet)?;
             Ok(Places { alphabet, model })
         };
+        let any = |of: fn(&Action) -> bool| asserts.iter().any(|a| of(&a.action));
+        let runs = any(|a| matches!(a, Action::Run | Action::Argv));
+        let unasked = TooLarge::Classes;
+        let places =
+            if runs || any(|a| matches!(a, Action::Path(_))) { places() } else { Err(unasked) };
         let vectors = || {
             let block = context.commands.as_ref();
             let rules = block.iter().flat_map(|b| &b.rules);
@@ -117,7 +124,11 @@ impl<'p> Prover<'p> {
             let own = patterns(asserts, |a| matches!(a, Action::Run | Action::Argv));
             let alphabet = commands::Alphabet::new(rules.chain(own).map(|p| (p, 0)))?;
             let rules = Rules::new(block, &alphabet, 0)?;
-            Ok(Vectors { alphabet, rules })
+            let outcomes = match &places {
+                Ok(Places { alphabet: own, model }) => Outcomes::of(&alphabet, own, &[model]),
+                Err(_) => Outcomes::unknown(&alphabet),
+            };
+            Ok(Vectors { alphabet, rules, outcomes })
         };
         let names = || {
             let own = texts(|a| matches!(a, Action::Tool));
@@ -125,17 +136,12 @@ impl<'p> Prover<'p> {
             let names = tools::Names::new(policy, context, &alphabet)?;
             Ok((alphabet, names))
         };
-        let any = |of: fn(&Action) -> bool| asserts.iter().any(|a| of(&a.action));
-        let unasked = TooLarge::Classes;
+        let vectors = if runs { vectors() } else { Err(unasked.into()) };
         Prover {
             context,
             judge,
-            places: if any(|a| matches!(a, Action::Path(_))) { places() } else { Err(unasked) },
-            vectors: if any(|a| matches!(a, Action::Run | Action::Argv)) {
-                vectors()
-            } else {
-                Err(unasked.into())
-            },
+            places,
+            vectors,
             names: if any(|a| matches!(a, Action::Tool)) { names() } else { Err(unasked) },
         }
     }
@@ -221,12 +227,12 @@ impl<'p> Prover<'p> {
     }
 
     fn commands(&self, assert: &Assert) -> Result<Verdict, String> {
-        let Vectors { alphabet, rules } = self.vectors.as_ref().map_err(ToString::to_string)?;
+        let vectors = self.vectors.as_ref().map_err(ToString::to_string)?;
+        let Vectors { alphabet, rules, outcomes } = vectors;
         let Some(pattern) = &assert.pattern else { return Ok(Verdict::Passed) };
         let by_name = assert.quantifier == Quantifier::Never;
         let question =
             alphabet.reading(pattern, &assert.except, by_name).map_err(|e| e.to_string())?;
-        let outcomes = Outcomes::new(alphabet, &[self.context]);
         let mut doubtful = None;
         for class in [Class::Written, Class::Bypass] {
             let of_class = |p: &Phase| Class::of(*p) == class;

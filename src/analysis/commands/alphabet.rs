@@ -17,6 +17,8 @@ use crate::hir::{CommandRule, Commands};
 use crate::limits::{MAX_PATTERN_STATES, MAX_PRODUCT_STATES};
 use crate::syntax::ast::{Pattern, PatternKind};
 use mero_runtime::{Effect, Permission, Phase};
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Kinds of path words that one alphabet tells apart.
@@ -72,6 +74,8 @@ pub struct Key {
 pub struct Alphabet {
     classes: Arc<Classes>,
     keys: Vec<Key>,
+    /// The regular expressions among the patterns: building one takes long.
+    searches: HashMap<String, regex::Search>,
 }
 
 pub(super) fn permissions(hole: &Hole) -> Permission {
@@ -93,6 +97,7 @@ impl Alphabet {
     ) -> Result<Alphabet, Unread> {
         let mut sets = vec![ByteSet::of(b' ')];
         let mut keys: Vec<Key> = Vec::new();
+        let mut searches = HashMap::new();
         for (pattern, side) in patterns {
             match pattern.kind {
                 PatternKind::Word => {
@@ -106,7 +111,13 @@ impl Alphabet {
                         }
                     }
                 }
-                PatternKind::Regex => sets.extend(regex::search(&pattern.text)?.sets()),
+                PatternKind::Regex => {
+                    if !searches.contains_key(&pattern.text) {
+                        let search = regex::search(&pattern.text)?;
+                        sets.extend(search.sets());
+                        searches.insert(pattern.text.clone(), search);
+                    }
+                }
                 PatternKind::Glob => text::glob(&pattern.text)?.sets(&mut sets),
                 PatternKind::Text => text::literal(&pattern.text)?.sets(&mut sets),
             }
@@ -114,7 +125,7 @@ impl Alphabet {
         if keys.len() > MAX_KEYS {
             return Err(Unread::Keys);
         }
-        let mut alphabet = Alphabet { classes: Arc::new(Classes::new([])), keys };
+        let mut alphabet = Alphabet { classes: Arc::new(Classes::new([])), keys, searches };
         if !alphabet.keys.is_empty() {
             sets.push(alphabet.letters());
             for key in 0..alphabet.keys.len() {
@@ -178,6 +189,14 @@ impl Alphabet {
         real.iter().filter(|&l| fits(l)).collect()
     }
 
+    /// A regular expression.
+    pub(super) fn search(&self, pattern: &str) -> Result<Cow<'_, regex::Search>, PatternError> {
+        match self.searches.get(pattern) {
+            Some(known) => Ok(Cow::Borrowed(known)),
+            None => Ok(Cow::Owned(regex::search(pattern)?)),
+        }
+    }
+
     fn text(&self, re: &Re) -> Result<Dfa<bool>, Unread> {
         let text = determinize(re, &self.classes, MAX_PATTERN_STATES)?;
         Ok(vectors::pulled_back(&text, self.letters()))
@@ -209,7 +228,7 @@ impl Alphabet {
                 determinize(&words.re, &self.classes, MAX_PATTERN_STATES)?
             }
             PatternKind::Regex => {
-                let text = regex::search(&pattern.text)?.to_dfa(&self.classes)?;
+                let text = self.search(&pattern.text)?.to_dfa(&self.classes)?;
                 vectors::pulled_back(&text, self.letters())
             }
             PatternKind::Glob => self.text(&text::glob(&pattern.text)?)?,

@@ -11,7 +11,7 @@
 
 use super::{Answered, DOUBTS, Prover, Vectors, Verdict};
 use crate::analysis::BUDGET;
-use crate::analysis::commands::{self, Alphabet, Class, Outcomes, Unread, decide};
+use crate::analysis::commands::{self, Alphabet, Class, Unread, decide};
 use crate::automata::explore::{Letters, Machine, explore, live};
 use crate::automata::{Dfa, TooLarge, intersect, is_empty, union, witness};
 use crate::hir::Assert;
@@ -111,7 +111,7 @@ impl Prover<'_> {
         assert: &Assert,
         question: &Dfa<bool>,
     ) -> Result<Option<Verdict>, Unread> {
-        let Ok(Vectors { alphabet, rules }) = &self.vectors else { return Ok(None) };
+        let Ok(Vectors { alphabet, rules, .. }) = &self.vectors else { return Ok(None) };
         let Some(block) = rules.block else { return Ok(None) };
         let admitted = |p: &Phase| self.context.phases.contains(p);
         let phases = assert.phases.iter().copied().filter(admitted).collect::<Vec<_>>();
@@ -163,12 +163,11 @@ impl Prover<'_> {
         state: u32,
         before: &[u8],
     ) -> Result<Option<Result<Answered, ()>>, Unread> {
-        let Ok(Vectors { alphabet, rules }) = &self.vectors else { return Ok(None) };
+        let Ok(Vectors { alphabet, rules, outcomes }) = &self.vectors else { return Ok(None) };
         let parts = (asked.transitions().to_vec(), asked.labels().to_vec());
         let Some(rest) = Dfa::from_parts(asked.classes(), parts.0, parts.1, state) else {
             return Ok(None);
         };
-        let outcomes = Outcomes::new(alphabet, &[self.context]);
         let mut found = None;
         for &phase in phases {
             let class = Class::of(phase);
@@ -230,7 +229,7 @@ impl Prover<'_> {
         phases: &[Phase],
         asked: &Dfa<bool>,
     ) -> Result<Option<Answered>, Unread> {
-        let Ok(Vectors { alphabet, rules }) = &self.vectors else { return Ok(None) };
+        let Ok(Vectors { alphabet, rules, .. }) = &self.vectors else { return Ok(None) };
         let mut samples: BTreeSet<String> = BTreeSet::new();
         let domain = alphabet.domain(alphabet.letters(), true)?;
         let any = Dfa::constant(alphabet.classes(), true);
