@@ -1,11 +1,11 @@
 //! The fates of command rules and their exceptions.
 
-use super::fate::{Fate, Fates, Places, Thing, common, cover, places, usual_phase};
+use super::fate::{Fate, Fates, Thing, common, cover, places, usual_phase};
 use crate::analysis::BUDGET;
 use crate::analysis::commands::{
-    Alphabet, Class, Group, Hit, Lazy, Outcomes, Rule, Rules, Sees, Tally, Unit, Unread, any,
-    decide,
+    Alphabet, Class, Group, Hit, Lazy, Rule, Rules, Sees, Tally, Unit, Unread, any, decide,
 };
+use crate::analysis::grounds::Grounds;
 use crate::automata::{ByteSet, Dfa, TooLarge, difference, intersect};
 use crate::hir::{CommandRule, Commands, Context};
 use crate::limits::MAX_PRODUCT_STATES;
@@ -137,23 +137,18 @@ fn domains(
     Ok([plain, all, transparent])
 }
 
-pub(super) fn collect(
-    context: &Context,
-    places: &Places<'_>,
-    judge: &Judge<'_>,
-    fates: &mut Fates,
-) {
+pub(super) fn collect(grounds: &Grounds<'_>, judge: &Judge<'_>, fates: &mut Fates) {
+    let context = grounds.context;
     let Some(commands) = &context.commands else { return };
-    if let Err(error) = fates_of(context, commands, places, judge, fates) {
+    if let Err(error) = fates_of(grounds, commands, judge, fates) {
         let what = format!("which command rules of `{}` decide: {error}", context.name);
         fates.unproved.push((context.span, what));
     }
 }
 
 fn fates_of(
-    context: &Context,
+    grounds: &Grounds<'_>,
     commands: &Commands,
-    places: &Places<'_>,
     judge: &Judge<'_>,
     fates: &mut Fates,
 ) -> Result<(), Unread> {
@@ -180,10 +175,8 @@ fn fates_of(
             }
         }
     }
-    let outcomes = match places {
-        Ok((own, model)) => Outcomes::of(&alphabet, own, &[model]),
-        Err(_) => Outcomes::unknown(&alphabet),
-    };
+    let context = grounds.context;
+    let outcomes = grounds.outcomes(&alphabet);
     let mut classes = context.phases.iter().map(|&p| Class::of(p)).collect::<Vec<_>>();
     classes.sort_unstable();
     classes.dedup();

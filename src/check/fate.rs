@@ -5,12 +5,11 @@
 //! and is spoken of only if it is idle in all of them.
 
 use super::{command_fates, path_fates, tool_fates};
-use crate::analysis::commands::ROOT;
-use crate::analysis::paths;
+use crate::analysis::grounds::Grounds;
 use crate::automata::explore::{Letters, Machine, explore, live};
 use crate::automata::{Dfa, TooLarge, difference};
 use crate::diag::Witness;
-use crate::hir::{Context, Policy};
+use crate::hir::Policy;
 use crate::limits::MAX_PRODUCT_STATES;
 use crate::request::Judge;
 use crate::source::Span;
@@ -57,16 +56,6 @@ pub(super) enum Fate {
     Hidden { by: Option<Span> },
 }
 
-/// The places of a context, and what they are written over.
-pub(super) type Places<'p> = Result<(paths::Alphabet, paths::Model<'p>), TooLarge>;
-
-fn places_of(context: &Context) -> Places<'_> {
-    // Path words of commands are looked up in the same model.
-    let alphabet = paths::Alphabet::new(&[context], [ROOT])?;
-    let model = paths::Model::new(context, &alphabet)?;
-    Ok((alphabet, model))
-}
-
 /// The fates of all statements.
 #[derive(Debug, Default)]
 pub(super) struct Fates {
@@ -77,12 +66,11 @@ pub(super) struct Fates {
 }
 
 impl Fates {
-    pub(super) fn of(policy: &Policy, judge: &Judge<'_>) -> Fates {
+    pub(super) fn of(policy: &Policy, all: &[Grounds<'_>], judge: &Judge<'_>) -> Fates {
         let mut fates = Fates::default();
-        for context in &policy.contexts {
-            let places = places_of(context);
-            command_fates::collect(context, &places, judge, &mut fates);
-            path_fates::collect(context, places, judge, &mut fates);
+        for grounds in all {
+            command_fates::collect(grounds, judge, &mut fates);
+            path_fates::collect(grounds, judge, &mut fates);
         }
         tool_fates::collect(policy, judge, &mut fates);
         fates

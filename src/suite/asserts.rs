@@ -12,6 +12,7 @@ mod runners;
 
 use super::{Answered, Verdict};
 use crate::analysis::commands::{self, Class, Outcomes, Rules, Unread, decide};
+use crate::analysis::grounds::{Grounds, Places};
 use crate::analysis::{BUDGET, paths, tools};
 use crate::automata::{Dfa, TooLarge, difference};
 use crate::compare::{path, path_as};
@@ -20,6 +21,7 @@ use crate::limits::MAX_PRODUCT_STATES;
 use crate::request::{Ask, Judge, quoted};
 use crate::syntax::ast::{Pattern, PatternKind, Quantifier};
 use mero_runtime::{Effect, Permission, Phase, Reason};
+use std::rc::Rc;
 
 impl Assert {
     /// Whether an answer is one that the assertion forbids.
@@ -68,23 +70,18 @@ impl Assert {
 const DOUBTS: usize = 24;
 
 /// The assertions of one context, with what they share.
-pub(super) struct Prover<'p> {
-    context: &'p Context,
-    judge: &'p Judge<'p>,
-    places: Result<Places<'p>, TooLarge>,
-    vectors: Result<Vectors<'p>, Unread>,
-    names: Result<(tools::Alphabet, tools::Names<'p>), TooLarge>,
-}
-
-struct Places<'p> {
-    alphabet: paths::Alphabet,
-    model: paths::Model<'p>,
+pub(super) struct Prover<'g, 'p> {
+    context: &'g Context,
+    judge: &'g Judge<'g>,
+    grounds: &'g Grounds<'p>,
+    vectors: Result<Vectors<'g>, Unread>,
+    names: Result<(tools::Alphabet, tools::Names<'g>), TooLarge>,
 }
 
 struct Vectors<'p> {
     alphabet: commands::Alphabet,
     rules: Rules<'p>,
-    outcomes: Outcomes,
+    outcomes: Rc<Outcomes>,
 }
 
 /// All patterns of assertions of one sort.
@@ -95,28 +92,20 @@ fn patterns<'a>(
     asserts.iter().filter(move |a| of(&a.action)).flat_map(|a| a.pattern.iter().chain(&a.except))
 }
 
-impl<'p> Prover<'p> {
+impl<'g, 'p> Prover<'g, 'p> {
     pub(super) fn new(
-        policy: &'p Policy,
-        context: &'p Context,
-        judge: &'p Judge<'p>,
+        policy: &'g Policy,
+        grounds: &'g Grounds<'p>,
+        judge: &'g Judge<'g>,
         asserts: &[&Assert],
-    ) -> Prover<'p> {
+    ) -> Prover<'g, 'p> {
         let texts = |of: fn(&Action) -> bool| {
             patterns(asserts, of).map(|p| p.text.as_str()).collect::<Vec<_>>()
         };
-        let places = || {
-            // Path words of commands are looked up in the same model.
-            let own = texts(|a| matches!(a, Action::Path(_))).into_iter().chain([commands::ROOT]);
-            let alphabet = paths::Alphabet::new(&[context], own)?;
-            let model = paths::Model::new(context, &alphabet)?;
-            Ok(Places { alphabet, model })
-        };
+        let context = grounds.context;
         let any = |of: fn(&Action) -> bool| asserts.iter().any(|a| of(&a.action));
         let runs = any(|a| matches!(a, Action::Run | Action::Argv));
         let unasked = TooLarge::Classes;
-        let places =
-            if runs || any(|a| matches!(a, Action::Path(_))) { places() } else { Err(unasked) };
         let vectors = || {
             let block = context.commands.as_ref();
             let rules = block.iter().flat_map(|b| &b.rules);
@@ -124,10 +113,7 @@ impl<'p> Prover<'p> {
             let own = patterns(asserts, |a| matches!(a, Action::Run | Action::Argv));
             let alphabet = commands::Alphabet::new(rules.chain(own).map(|p| (p, 0)))?;
             let rules = Rules::new(block, &alphabet, 0)?;
-            let outcomes = match &places {
-                Ok(Places { alphabet: own, model }) => Outcomes::of(&alphabet, own, &[model]),
-                Err(_) => Outcomes::unknown(&alphabet),
-            };
+            let outcomes = grounds.outcomes(&alphabet);
             Ok(Vectors { alphabet, rules, outcomes })
         };
         let names = || {
@@ -140,7 +126,7 @@ impl<'p> Prover<'p> {
         Prover {
             context,
             judge,
-            places,
+            grounds,
             vectors,
             names: if any(|a| matches!(a, Action::Tool)) { names() } else { Err(unasked) },
         }
@@ -172,7 +158,7 @@ impl<'p> Prover<'p> {
     }
 
     fn paths(&self, assert: &Assert, permissions: Permission) -> Result<Verdict, TooLarge> {
-        let Places { alphabet, model } = self.places.as_ref().map_err(|e| *e)?;
+        let Places { alphabet, model } = self.grounds.places()?;
         let Some(pattern) = &assert.pattern else { return Ok(Verdict::Passed) };
         let meant = alphabet.question(&pattern.text)?;
         let excepted = assert.except.iter().map(|e| alphabet.question(&e.text));

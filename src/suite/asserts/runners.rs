@@ -103,7 +103,7 @@ fn known_places(asked: &Dfa<bool>, alphabet: &Alphabet) -> Option<Vec<(u32, Vec<
     words.get(at).map(|_| out)
 }
 
-impl Prover<'_> {
+impl Prover<'_, '_> {
     /// Whether commands that run others are answered as the assertion says: `None` if so,
     /// else a request that is not, or why it cannot be told.
     pub(super) fn runners(
