@@ -6,6 +6,7 @@
 //! rules are `on` blocks.
 #![allow(
     missing_docs,
+    clippy::disallowed_methods,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
