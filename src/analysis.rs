@@ -15,6 +15,7 @@
 //! whoever asked says so by name.
 
 pub mod commands;
+pub mod grounds;
 pub mod paths;
 pub mod tools;
 

@@ -20,6 +20,7 @@ mod security;
 mod tests;
 mod tool_fates;
 
+use crate::analysis::grounds::Grounds;
 use crate::diag::Diagnostic;
 use crate::diag::registry as codes;
 use crate::hir::Policy;
@@ -39,6 +40,8 @@ pub(crate) struct View<'p> {
     pub(crate) policy: &'p Policy,
     /// Its table, to confirm a witness.
     pub(crate) judge: Judge<'p>,
+    /// What questions about each context share.
+    grounds: Vec<Grounds<'p>>,
     /// What becomes of each statement.
     fates: fate::Fates,
 }
@@ -52,8 +55,9 @@ pub fn run(policy: &Policy) -> Result<Report, Box<Diagnostic>> {
     let compiled = table::compile(policy, table::Options::default())?;
     let mut out = Vec::new();
     let Ok(judge) = Judge::new(&compiled.bytes, policy) else { return Ok(Report::default()) };
-    let fates = fate::Fates::of(policy, &judge);
-    let view = View { policy, judge, fates };
+    let grounds = Grounds::of(policy);
+    let fates = fate::Fates::of(policy, &grounds, &judge);
+    let view = View { policy, judge, grounds, fates };
     for check in RULES {
         out.extend(check(&view));
     }

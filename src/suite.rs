@@ -9,6 +9,7 @@ mod asserts;
 pub mod coverage;
 pub mod mutants;
 
+use crate::analysis::grounds::Grounds;
 use crate::hir::{Action, Assert, Context, Policy, TestCase};
 use crate::request::{Ask, Judge};
 use crate::source::Span;
@@ -131,7 +132,17 @@ pub fn cases(policy: &Policy) -> impl Iterator<Item = (&Context, &TestCase)> {
 
 /// Puts all test cases of a policy to its table, and proves its assertions.
 #[must_use]
-pub fn run<'p>(policy: &'p Policy, judge: &'p Judge<'p>) -> Vec<Outcome<'p>> {
+pub fn run<'p>(policy: &'p Policy, judge: &Judge<'_>) -> Vec<Outcome<'p>> {
+    run_on(policy, judge, &Grounds::of(policy))
+}
+
+/// As [`run`], where others ask about the same contexts.
+#[must_use]
+pub fn run_on<'p>(
+    policy: &'p Policy,
+    judge: &Judge<'_>,
+    grounds: &[Grounds<'_>],
+) -> Vec<Outcome<'p>> {
     let mut out = Vec::new();
     for (context, case) in cases(policy) {
         out.push(Outcome {
@@ -140,12 +151,12 @@ pub fn run<'p>(policy: &'p Policy, judge: &'p Judge<'p>) -> Vec<Outcome<'p>> {
             verdict: one(judge, context, case),
         });
     }
-    for (index, context) in policy.contexts.iter().enumerate() {
+    for (index, (context, grounds)) in policy.contexts.iter().zip(grounds).enumerate() {
         let own = policy.asserts.iter().filter(|a| a.context == index).collect::<Vec<_>>();
         if own.is_empty() {
             continue;
         }
-        let prover = asserts::Prover::new(policy, context, judge, &own);
+        let prover = asserts::Prover::new(policy, grounds, judge, &own);
         out.extend(own.iter().map(|assert| Outcome {
             context,
             subject: Subject::Assert(assert),

@@ -90,7 +90,8 @@ fn commands_are_decided_as_recorded() {
             }
             let mut string = words.join(&0);
             string.push(0);
-            let tally = rules.parts().unwrap().iter().map(|d| *d.run(&string));
+            let groups = [rules.denials().unwrap(), rules.grants().unwrap()];
+            let tally = groups.iter().map(|g| g.tally(&string));
             let tally = tally.fold(Tally::default(), Tally::and);
             let got = commands::decide(block, tally, Phase::Default);
             let expected = (request["effect"].as_str(), request["reason"].as_str());

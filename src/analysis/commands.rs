@@ -16,14 +16,12 @@
     reason = "digits and states index what was built for them; letters are below 244"
 )]
 
-use crate::automata::explore::{Letters, Machine, explore, live};
-use crate::automata::witness::shortest_over_pair;
+use crate::automata::explore::{Letters, Machine, distances, explore, live, seek};
 use crate::automata::{Dfa, Label, PatternError, TooLarge, argv, product_tree};
 use crate::hir::{CommandRule, Commands};
 use crate::limits::MAX_PRODUCT_STATES;
 use crate::syntax::ast::PatternKind;
 use mero_runtime::{Effect, Permission, Phase, Reason, phases};
-use smallvec::SmallVec;
 use std::cell::OnceCell;
 
 mod alphabet;
@@ -32,7 +30,7 @@ mod sees;
 
 use alphabet::permissions;
 pub use alphabet::{Alphabet, Class, Key, Unread};
-pub use path_words::Outcomes;
+pub use path_words::{Outcomes, ROOT};
 pub use sees::{Sees, Unit};
 
 /// Whether a rule applies to a vector.
@@ -179,22 +177,62 @@ impl Rule<'_> {
     }
 }
 
+/// Tallies of some rules, which add up, and what they tell apart.
+pub struct Group {
+    tallies: Vec<Dfa<Tally>>,
+    letters: Letters,
+}
+
+impl Group {
+    /// Counts some rules.
+    ///
+    /// # Errors
+    /// [`TooLarge::Classes`] if the rules are not of one alphabet.
+    pub fn new<'r>(rules: impl Iterator<Item = &'r Rule<'r>>) -> Result<Group, TooLarge> {
+        let list = rules.map(|r| r.hits.map(|&hit| r.tally(hit))).collect();
+        let add = |a: &Tally, b: &Tally| a.and(*b);
+        let tallies = product_tree(list, &add, MAX_PRODUCT_STATES)?;
+        let mut letters = Letters::new();
+        tallies.iter().for_each(|t| letters.add(t));
+        Ok(Group { tallies, letters })
+    }
+
+    /// The tally of the vector of a string.
+    #[must_use]
+    pub fn tally(&self, string: &[u8]) -> Tally {
+        self.tallies.iter().map(|t| *t.run(string)).fold(Tally::default(), Tally::and)
+    }
+}
+
+/// A group that is built when it is first asked for: most questions are answered without
+/// one or the other.
+#[derive(Default)]
+pub struct Lazy(OnceCell<Group>);
+
+impl Lazy {
+    /// The group.
+    ///
+    /// # Errors
+    /// As `make`.
+    pub fn get(&self, make: impl FnOnce() -> Result<Group, TooLarge>) -> Result<&Group, TooLarge> {
+        match self.0.get() {
+            Some(known) => Ok(known),
+            None => {
+                let made = make()?;
+                Ok(self.0.get_or_init(|| made))
+            }
+        }
+    }
+}
+
 /// All rules of a context.
 pub struct Rules<'p> {
     /// The block, if there is one.
     pub block: Option<&'p Commands>,
     /// In order.
     pub rules: Vec<Rule<'p>>,
-    /// Built when a search needs them: often none does.
-    tallies: OnceCell<Result<Tallies, TooLarge>>,
-}
-
-/// What all rules of a block come to.
-struct Tallies {
-    /// Of some rules each; they add up.
-    parts: Vec<Dfa<Tally>>,
-    /// What those tell apart.
-    letters: Letters,
+    denials: Lazy,
+    grants: Lazy,
 }
 
 impl<'p> Rules<'p> {
@@ -214,57 +252,33 @@ impl<'p> Rules<'p> {
             let sink = hits.sink(&Hit::No);
             rules.push(Rule { rule, readonly, hits, sees: alphabet.sees(rule)?, sink });
         }
-        Ok(Rules { block, rules, tallies: OnceCell::new() })
+        Ok(Rules { block, rules, denials: Lazy::default(), grants: Lazy::default() })
     }
 
-    fn tallies(&self) -> Result<&Tallies, TooLarge> {
-        let build = || {
-            let tally = |r: &Rule<'_>| r.hits.map(|&hit| r.tally(hit));
-            let of = |deny: bool| {
-                let rules = self.rules.iter().filter(|r| (r.rule.effect == Effect::Deny) == deny);
-                rules.map(tally).collect::<Vec<_>>()
-            };
-            let add = |a: &Tally, b: &Tally| a.and(*b);
-            let mut parts = product_tree(of(true), &add, MAX_PRODUCT_STATES)?;
-            parts.extend(product_tree(of(false), &add, MAX_PRODUCT_STATES)?);
-            let mut letters = Letters::new();
-            parts.iter().for_each(|t| letters.add(t));
-            Ok(Tallies { parts, letters })
-        };
-        self.tallies.get_or_init(build).as_ref().map_err(|e| *e)
+    fn of(&self, denials: bool) -> impl Iterator<Item = &Rule<'p>> {
+        self.rules.iter().filter(move |r| (r.rule.effect == Effect::Deny) == denials)
     }
 
-    /// Automata whose tallies add up to that of all rules.
+    /// The rules that deny.
     ///
     /// # Errors
-    /// [`TooLarge`] if they outgrow their budget.
-    pub fn parts(&self) -> Result<&[Dfa<Tally>], TooLarge> {
-        self.tallies().map(|t| t.parts.as_slice())
+    /// As [`Group::new`].
+    pub fn denials(&self) -> Result<&Group, TooLarge> {
+        self.denials.get(|| Group::new(self.of(true)))
     }
 
-    /// The tally of one vector.
-    #[must_use]
-    pub fn tally(&self, string: &[u8]) -> Tally {
-        let tallies = self.rules.iter().map(|r| r.tally(r.hit(string)));
-        tallies.fold(Tally::default(), Tally::and)
+    /// The rules that do not.
+    ///
+    /// # Errors
+    /// As [`Group::new`].
+    pub fn grants(&self) -> Result<&Group, TooLarge> {
+        self.grants.get(|| Group::new(self.of(false)))
     }
 
-    /// Whether something of `question` might be allowed or asked for in one of the phases:
-    /// by the rules one by one, whatever denies it. Cheap beside a search through all.
+    /// Whether a `deny` rule adds nothing but denials to a tally.
     #[must_use]
-    pub fn may_grant(&self, question: &Dfa<bool>, phases: &[Phase]) -> bool {
-        let granted = |tally| phases.iter().any(|&p| decide(self.block, tally, p).0 > Effect::Deny);
-        granted(Tally::default())
-            || self.rules.iter().any(|rule| {
-                rule.rule.effect != Effect::Deny
-                    && (granted(rule.tally(Hit::Full)) || granted(rule.tally(Hit::Ask)))
-                    && shortest_over_pair(
-                        &rule.hits,
-                        question,
-                        |h, &q| q && *h > Hit::Refused,
-                        super::BUDGET,
-                    ) != Ok(None)
-            })
+    pub fn only_denials(&self) -> bool {
+        self.of(true).all(|r| !r.hits.labels().contains(&Hit::Refused))
     }
 }
 
@@ -274,17 +288,62 @@ struct Search<'a, Q> {
     domain: &'a Dfa<bool>,
     stays: Vec<bool>,
     parts: Vec<&'a Dfa<Tally>>,
+    letters: Vec<u8>,
+}
+
+impl<'a, Q: Label> Search<'a, Q> {
+    fn new(
+        question: &'a Dfa<Q>,
+        of: impl Fn(&Q) -> bool,
+        domain: &'a Dfa<bool>,
+        sides: &[&[&'a Group]],
+    ) -> Self {
+        let groups = || sides.iter().copied().flatten();
+        let mut letters = Letters::new();
+        letters.add(question);
+        letters.add(domain);
+        groups().for_each(|g| letters.join(&g.letters));
+        Search {
+            asks: live(question, of),
+            question,
+            stays: live(domain, |&d| d),
+            domain,
+            parts: groups().flat_map(|g| &g.tallies).collect(),
+            letters: letters.bytes(),
+        }
+    }
+
+    /// The label and the tallies of a state that is of interest.
+    fn read(
+        &self,
+        state: &[u32],
+        of: impl Fn(&Q) -> bool,
+        sides: &[&[&Group]],
+        tallies: &mut Vec<Tally>,
+    ) -> Option<&'a Q> {
+        let label = self.question.label(state[0]);
+        if !of(label) || !*self.domain.label(state[1]) {
+            return None;
+        }
+        tallies.clear();
+        let mut rest = self.parts.iter().zip(&state[2..]);
+        for side in sides {
+            let count = side.iter().map(|g| g.tallies.len()).sum();
+            let labels = rest.by_ref().take(count).map(|(p, &s)| *p.label(s));
+            tallies.push(labels.fold(Tally::default(), Tally::and));
+        }
+        Some(label)
+    }
 }
 
 impl<Q: Label> Machine for Search<'_, Q> {
-    /// Of the question, of the domain, and of each part.
-    type State = SmallVec<[u32; 8]>;
+    type State = Box<[u32]>;
 
     fn start(&self) -> Option<Self::State> {
-        let mut state = SmallVec::from_slice(&[self.question.start(), self.domain.start()]);
+        let mut state = vec![self.question.start(), self.domain.start()];
         state.extend(self.parts.iter().map(|p| p.start()));
         let alive = self.asks[state[0] as usize] && self.stays[state[1] as usize];
-        alive.then_some(state)
+        alive.then(|| state.into_boxed_slice())
     }
 
     fn step(&self, state: &Self::State, byte: u8) -> Option<Self::State> {
@@ -293,9 +352,10 @@ impl<Q: Label> Machine for Search<'_, Q> {
         if !self.asks[question as usize] || !self.stays[domain as usize] {
             return None;
         }
-        let mut next = SmallVec::from_slice(&[question, domain]);
+        let mut next = Vec::with_capacity(state.len());
+        next.extend([question, domain]);
         next.extend(self.parts.iter().zip(&state[2..]).map(|(p, &s)| p.step(s, byte)));
-        Some(next)
+        Some(next.into_boxed_slice())
     }
 }
 
@@ -311,56 +371,60 @@ pub fn visit<Q: Label>(
     domain: &Dfa<bool>,
     sides: &[&Rules<'_>],
     budget: usize,
-    mut each: impl FnMut(&Q, &[Tally], &dyn Fn() -> Vec<u8>) -> bool,
+    each: impl FnMut(&Q, &[Tally], &dyn Fn() -> Vec<u8>) -> bool,
 ) -> Result<bool, TooLarge> {
-    let tallies = sides.iter().map(|s| s.tallies()).collect::<Result<Vec<_>, _>>()?;
-    let search = Search {
-        asks: live(question, &of),
-        question,
-        stays: live(domain, |&d| d),
-        domain,
-        parts: tallies.iter().flat_map(|t| &t.parts).collect(),
-    };
-    let mut letters = Letters::new();
-    letters.add(question);
-    letters.add(domain);
-    tallies.iter().for_each(|t| letters.join(&t.letters));
-    explore(&search, &letters.bytes(), budget, |at| {
-        let label = question.label(at.state[0]);
-        if !of(label) || !*domain.label(at.state[1]) {
-            return false;
-        }
-        let mut rest = &at.state[2..];
-        let mut seen = Vec::with_capacity(sides.len());
-        for side in &tallies {
-            let (own, others) = rest.split_at(side.parts.len());
-            let labels = side.parts.iter().zip(own).map(|(p, &s)| *p.label(s));
-            seen.push(labels.fold(Tally::default(), Tally::and));
-            rest = others;
-        }
-        each(label, &seen, &|| at.string())
-    })
+    let groups =
+        sides.iter().map(|s| Ok([s.denials()?, s.grants()?])).collect::<Result<Vec<_>, _>>()?;
+    let groups = groups.iter().map(<[_; 2]>::as_slice).collect::<Vec<_>>();
+    visit_groups(question, of, domain, &groups, budget, each)
 }
 
-/// A shortest string of `domain` whose label in `question` is `of` interest and which
-/// is `wanted`, given that label and the tallies of all `sides`.
+/// As [`visit`], each side only those groups of rules.
 ///
 /// # Errors
 /// [`TooLarge`] if the search outgrows `budget`.
-pub fn find<Q: Label>(
+pub fn visit_groups<Q: Label>(
     question: &Dfa<Q>,
     of: impl Fn(&Q) -> bool,
     domain: &Dfa<bool>,
-    sides: &[&Rules<'_>],
+    sides: &[&[&Group]],
     budget: usize,
-    mut wanted: impl FnMut(&Q, &[Tally]) -> bool,
+    mut each: impl FnMut(&Q, &[Tally], &dyn Fn() -> Vec<u8>) -> bool,
+) -> Result<bool, TooLarge> {
+    let search = Search::new(question, &of, domain, sides);
+    let mut tallies = Vec::with_capacity(sides.len());
+    explore(&search, &search.letters, budget, |at| {
+        let Some(label) = search.read(at.state, &of, sides, &mut tallies) else { return false };
+        each(label, &tallies, &|| at.string())
+    })
+}
+
+/// Some string of `domain` whose label in `question` is `of` interest and which is `wanted`,
+/// given that label and the tally of some groups of rules. Goes where an end is near, so
+/// it is seldom a shortest one, and found sooner.
+///
+/// # Errors
+/// [`TooLarge`] if the search outgrows `budget`.
+pub fn any<Q: Label>(
+    question: &Dfa<Q>,
+    of: impl Fn(&Q) -> bool,
+    domain: &Dfa<bool>,
+    groups: &[&Group],
+    budget: usize,
+    mut wanted: impl FnMut(&Q, Tally) -> bool,
 ) -> Result<Option<Vec<u8>>, TooLarge> {
-    let mut found = None;
-    visit(question, of, domain, sides, budget, |label, tallies, string| {
-        if wanted(label, tallies) {
-            found = Some(string());
-        }
-        found.is_some()
-    })?;
-    Ok(found)
+    let sides = [groups];
+    let search = Search::new(question, &of, domain, &sides);
+    let far = distances(question, &of);
+    let mut tallies = Vec::with_capacity(1);
+    seek(
+        &search,
+        &search.letters,
+        budget,
+        |s| far[s[0] as usize],
+        |state| {
+            let label = search.read(state, &of, &sides, &mut tallies);
+            label.is_some_and(|label| wanted(label, tallies.first().copied().unwrap_or_default()))
+        },
+    )
 }

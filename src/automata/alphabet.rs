@@ -8,7 +8,7 @@
 // numbers, of which there are at most as many as bytes.
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// A set of bytes.
@@ -155,13 +155,18 @@ impl Classes {
             if !seen.insert(set) {
                 continue;
             }
-            let mut renamed: HashMap<(u16, bool), u16> = HashMap::new();
+            let mut renamed = [[u16::MAX; 2]; 256];
+            let mut next = 0;
             for byte in 0..=u8::MAX {
-                let key = (class_of[usize::from(byte)], set.contains(byte));
-                let next = renamed.len() as u16;
-                class_of[usize::from(byte)] = *renamed.entry(key).or_insert(next);
+                let class = &mut class_of[usize::from(byte)];
+                let new = &mut renamed[usize::from(*class)][usize::from(set.contains(byte))];
+                if *new == u16::MAX {
+                    *new = next;
+                    next += 1;
+                }
+                *class = *new;
             }
-            count = renamed.len() as u16;
+            count = next;
         }
         // The last renaming numbered classes by their lowest byte.
         let map = class_of.map(|class| class as u8);

@@ -19,7 +19,7 @@ use super::alphabet::Classes;
 use super::dfa::Dfa;
 use super::minimize::{Columns, Rows, minimal};
 use super::nfa::{Nfa, Re, State};
-use std::collections::HashMap;
+use super::product::QuickMap;
 use std::sync::Arc;
 
 /// Steps allowed per state of the budget, and on top.
@@ -65,7 +65,7 @@ struct Subsets<'a> {
     visited: Vec<u32>,
     clock: u32,
     sets: Vec<Arc<[u32]>>,
-    numbers: HashMap<Arc<[u32]>, u32>,
+    numbers: QuickMap<Arc<[u32]>, u32>,
     width: usize,
     budget: usize,
     work: usize,
@@ -86,7 +86,7 @@ impl<'a> Subsets<'a> {
             visited: vec![0; nfa.states().len()],
             clock: 0,
             sets: Vec::new(),
-            numbers: HashMap::new(),
+            numbers: QuickMap::default(),
             width: local.count(),
             nfa,
             budget,
@@ -155,7 +155,7 @@ impl<'a> Subsets<'a> {
             }
         }
         self.spend(steps)?;
-        let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
+        let mut known: QuickMap<Vec<u32>, u32> = QuickMap::default();
         for mut target in targets {
             target.sort_unstable();
             target.dedup();

@@ -16,6 +16,8 @@ use super::alphabet::typed_rank;
 use super::dfa::{Dfa, Label};
 use super::minimize::Columns;
 use super::product::PairHasher;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::hash::{BuildHasher, BuildHasherDefault, Hash};
 
 /// Something that reads bytes.
@@ -87,28 +89,50 @@ impl Letters {
 
 /// The states from which a label that is `wanted` can still be reached.
 pub fn live<L: Label>(dfa: &Dfa<L>, wanted: impl Fn(&L) -> bool) -> Vec<bool> {
+    distances(dfa, wanted).into_iter().map(|far| far != u32::MAX).collect()
+}
+
+/// How many bytes lead from each state to a label that is `wanted`, at least; `u32::MAX`
+/// where none do.
+pub fn distances<L: Label>(dfa: &Dfa<L>, wanted: impl Fn(&L) -> bool) -> Vec<u32> {
     let states = dfa.states();
     let width = dfa.classes.count();
-    let mut from: Vec<Vec<u32>> = vec![Vec::new(); states];
-    for (state, row) in dfa.trans.chunks_exact(width).enumerate() {
-        let mut last = u32::MAX;
-        for &to in row {
-            if to != last {
-                from[to as usize].push(state as u32);
-                last = to;
-            }
-        }
+    // Who leads to each state, one list behind the other.
+    let mut at = vec![0_u32; states + 1];
+    let edges = || {
+        dfa.trans.chunks_exact(width).enumerate().flat_map(|(state, row)| {
+            let changes = row.iter().enumerate().filter(|&(i, to)| i == 0 || row[i - 1] != *to);
+            changes.map(move |(_, &to)| (state as u32, to))
+        })
+    };
+    edges().for_each(|(_, to)| at[to as usize] += 1);
+    let mut total = 0;
+    for count in &mut at {
+        total += *count;
+        *count = total;
     }
-    let mut live: Vec<bool> = dfa.labels.iter().map(wanted).collect();
-    let mut todo: Vec<u32> = (0..states as u32).filter(|&s| live[s as usize]).collect();
-    while let Some(state) = todo.pop() {
-        for &before in &from[state as usize] {
-            if !std::mem::replace(&mut live[before as usize], true) {
+    let mut from = vec![0_u32; total as usize];
+    for (state, to) in edges() {
+        let place = &mut at[to as usize];
+        *place -= 1;
+        from[*place as usize] = state;
+    }
+    let ends = |s: &u32| wanted(&dfa.labels[*s as usize]);
+    let mut todo: Vec<u32> = (0..states as u32).filter(ends).collect();
+    let mut far = vec![u32::MAX; states];
+    todo.iter().for_each(|&s| far[s as usize] = 0);
+    let mut done = 0;
+    while let Some(&state) = todo.get(done) {
+        done += 1;
+        let next = far[state as usize] + 1;
+        for &before in &from[at[state as usize] as usize..at[state as usize + 1] as usize] {
+            if far[before as usize] == u32::MAX {
+                far[before as usize] = next;
                 todo.push(before);
             }
         }
     }
-    live
+    far
 }
 
 /// A state that [`explore`] has come to, and the way there.
@@ -168,6 +192,44 @@ pub fn explore<M: Machine>(
         done += 1;
     }
     Ok(false)
+}
+
+/// A string that leads to a `wanted` state of a machine, if there is one; not a shortest
+/// one. Tries first what is least `far`, and of that what was found first. Sees the states
+/// that [`explore`] sees.
+///
+/// # Errors
+/// [`TooLarge`] past `budget` states.
+pub fn seek<M: Machine>(
+    machine: &M,
+    letters: &[u8],
+    budget: usize,
+    far: impl Fn(&M::State) -> u32,
+    mut wanted: impl FnMut(&M::State) -> bool,
+) -> Result<Option<Vec<u8>>, TooLarge> {
+    let Some(start) = machine.start() else { return Ok(None) };
+    let mut nodes: Vec<(u32, u8)> = vec![(0, 0)];
+    let mut waiting = BinaryHeap::from([Reverse((0, 0))]);
+    let mut states: Vec<M::State> = Vec::new();
+    let mut seen = Numbers::default();
+    let _ = seen.insert(start, &mut states);
+    while let Some(Reverse((_, at))) = waiting.pop() {
+        if wanted(&states[at]) {
+            return Ok(Some(Found { state: &states[at], nodes: &nodes, at }.string()));
+        }
+        for &byte in letters {
+            let Some(next) = machine.step(&states[at], byte) else { continue };
+            if states.len() >= budget {
+                return Err(TooLarge::States(budget));
+            }
+            let distance = far(&next);
+            if seen.insert(next, &mut states) {
+                waiting.push(Reverse((distance, states.len() - 1)));
+                nodes.push((at as u32, byte));
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// Which states are known: a table of their numbers, open addressing. The states

@@ -18,7 +18,7 @@
 
 use super::alphabet::Classes;
 use super::dfa::{Dfa, Label};
-use std::collections::HashMap;
+use super::product::QuickMap;
 use std::sync::Arc;
 
 /// The minimal automaton with the same labels on all strings.
@@ -70,7 +70,7 @@ impl Columns {
 
     /// Columns from one key per class.
     pub(super) fn by<K: std::hash::Hash + Eq>(keys: impl Iterator<Item = K>) -> Columns {
-        let mut known: HashMap<K, u8> = HashMap::new();
+        let mut known: QuickMap<K, u8> = QuickMap::default();
         let mut columns = Columns { of_class: Vec::new(), firsts: Vec::new() };
         for (class, key) in keys.enumerate() {
             let next = columns.firsts.len() as u8;
@@ -205,7 +205,7 @@ impl Partition {
     }
 
     fn by_label<L: Label>(labels: &[L]) -> Partition {
-        let mut known: HashMap<&L, u32> = HashMap::new();
+        let mut known: QuickMap<&L, u32> = QuickMap::default();
         let mut of = Vec::with_capacity(labels.len());
         for label in labels {
             let next = known.len() as u32;
@@ -235,6 +235,9 @@ impl Partition {
     }
 
     fn swap(&mut self, a: usize, b: usize) {
+        if a == b {
+            return;
+        }
         self.order.swap(a, b);
         self.place[self.order[a] as usize] = a;
         self.place[self.order[b] as usize] = b;

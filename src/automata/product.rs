@@ -153,7 +153,10 @@ pub fn equivalent<L: Label>(a: &Dfa<L>, b: &Dfa<L>, budget: usize) -> Result<boo
 
 /// A map from pairs of states, with a hash that costs one multiplication: keys are
 /// state numbers, which nobody chooses to collide.
-pub(super) type PairMap<V> = HashMap<u64, V, BuildHasherDefault<PairHasher>>;
+pub(super) type PairMap<V> = QuickMap<u64, V>;
+
+/// A map with that hash from whatever is made of state numbers or labels.
+pub(super) type QuickMap<K, V> = HashMap<K, V, BuildHasherDefault<PairHasher>>;
 
 pub(super) fn pair_key(a: u32, b: u32) -> u64 {
     u64::from(a) << 32 | u64::from(b)
@@ -178,6 +181,10 @@ impl Hasher for PairHasher {
 
     fn write_u8(&mut self, byte: u8) {
         self.write_u64(u64::from(byte));
+    }
+
+    fn write_u16(&mut self, word: u16) {
+        self.write_u64(u64::from(word));
     }
 
     fn write_u32(&mut self, word: u32) {

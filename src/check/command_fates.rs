@@ -3,9 +3,10 @@
 use super::fate::{Fate, Fates, Thing, common, cover, places, usual_phase};
 use crate::analysis::BUDGET;
 use crate::analysis::commands::{
-    Alphabet, Class, Hit, Outcomes, Rule, Rules, Sees, Tally, Unit, Unread, decide, find,
+    Alphabet, Class, Group, Hit, Lazy, Rule, Rules, Sees, Tally, Unit, Unread, any, decide,
 };
-use crate::automata::{ByteSet, Dfa, TooLarge, intersect};
+use crate::analysis::grounds::Grounds;
+use crate::automata::{ByteSet, Dfa, TooLarge, difference, intersect};
 use crate::hir::{CommandRule, Commands, Context};
 use crate::limits::MAX_PRODUCT_STATES;
 use crate::request::{Ask, Judge};
@@ -21,10 +22,15 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 /// are not known, for which rules of different units are asked one by one, and texts only
 /// for what takes in something known. So a rule of another unit than the judged one's may
 /// apply or not; that is all that is said of it, unless it denies by words.
-struct Part<'p> {
-    rules: Rules<'p>,
+///
+/// The first of two is for rules on words, the second for all others. Rules that deny are
+/// counted alike in both.
+#[derive(Default)]
+struct Parts {
     /// Of all rules, which are counted.
-    counted: Vec<bool>,
+    counted: [Vec<bool>; 2],
+    denials: Lazy,
+    grants: [Lazy; 2],
 }
 
 /// Whether `rule` is counted where others are judged: such on words only, or others too.
@@ -40,12 +46,16 @@ fn counts(rule: &Rule<'_>, only_words: bool) -> bool {
 }
 
 /// What rules that are not counted may add where a rule hits.
-fn perhaps(block: &Block<'_>, part: &Part<'_>, index: usize) -> BTreeSet<Tally> {
+fn perhaps(block: &Block<'_>, which: usize, index: usize) -> BTreeSet<Tally> {
     let mut all = BTreeSet::from([Tally::default()]);
     let Some(judged) = block.rules.rules.get(index) else { return all };
-    let others = block.rules.rules.iter().zip(&part.counted).enumerate();
-    for (_, (rule, _)) in others.filter(|(i, (_, counted))| *i != index && !**counted) {
-        if rule.sees.blanks || meets(&rule.hits, &judged.hits.map(|&h| h != Hit::No)) {
+    let mut question = None;
+    for (_, rule) in block.counted(which, false).filter(|(i, _)| *i != index) {
+        let mut meeting = || {
+            let question = question.get_or_insert_with(|| judged.hits.map(|&h| h != Hit::No));
+            meets(&rule.hits, question)
+        };
+        if rule.sees.blanks || meeting() {
             let hits = [Hit::No, Hit::Refused, Hit::Ask, Hit::Full];
             all = all.iter().flat_map(|t| hits.map(|h| t.and(rule.tally(h)))).collect();
         }
@@ -60,39 +70,84 @@ struct Block<'p> {
     phases: Vec<Phase>,
     alphabet: &'p Alphabet,
     rules: &'p Rules<'p>,
-    /// For rules on words, and for all others.
-    parts: &'p [Part<'p>; 2],
+    parts: &'p Parts,
     /// Ordinary commands first: witnesses are to be read. Then all, then those that may be
     /// allowed where no rule applies.
     domains: [Dfa<bool>; 3],
     /// The same, as if a path could be granted anything: one that is not known is asked
     /// for where a rule would ask.
-    wide: [Dfa<bool>; 3],
-    /// Whether some program that runs others may be run, once that was asked.
-    runner: OnceCell<bool>,
+    wide: Option<[Dfa<bool>; 3]>,
+    /// Commands that run others.
+    runners: &'p Dfa<bool>,
+    runner_allowed: OnceCell<bool>,
 }
+
+impl<'p> Block<'p> {
+    /// The rules that are counted, or those that are not, with their numbers.
+    fn counted(&self, which: usize, wanted: bool) -> impl Iterator<Item = (usize, &'p Rule<'p>)> {
+        let counted = self.parts.counted.get(which).into_iter().flatten();
+        let rules = self.rules.rules.iter().enumerate().zip(counted);
+        rules.filter(move |(_, counted)| **counted == wanted).map(|(rule, _)| rule)
+    }
+
+    fn group(&self, which: usize, denials: bool) -> Result<Group, TooLarge> {
+        let deny = |r: &Rule<'_>| r.rule.effect == Effect::Deny;
+        Group::new(self.counted(which, true).map(|(_, r)| r).filter(|r| deny(r) == denials))
+    }
+
+    /// Counted rules that deny.
+    fn denials(&self) -> Result<&Group, TooLarge> {
+        self.parts.denials.get(|| self.group(0, true))
+    }
+
+    /// Counted rules that do not.
+    fn grants(&self, which: usize) -> Result<&Group, TooLarge> {
+        let [words, others] = &self.parts.grants;
+        let lazy = if which == 0 { words } else { others };
+        lazy.get(|| self.group(which, false))
+    }
+
+    /// The tally of the vector of a string.
+    fn tally(&self, which: usize, string: &[u8]) -> Result<Tally, TooLarge> {
+        if self.rules.rules.len() > FEW_RULES {
+            return Ok(self.denials()?.tally(string).and(self.grants(which)?.tally(string)));
+        }
+        let tallies = self.counted(which, true).map(|(_, r)| r.tally(r.hit(string)));
+        Ok(tallies.fold(Tally::default(), Tally::and))
+    }
+
+    /// Whether some program that runs others may be run at all.
+    fn runner_allowed(&self) -> bool {
+        *self.runner_allowed.get_or_init(|| runner_allowed(self) != Ok(None))
+    }
+}
+
+/// Rules that are asked one by one about a single vector, before they are multiplied.
+const FEW_RULES: usize = 200;
 
 fn domains(
     alphabet: &Alphabet,
-    commands: &Commands,
+    runners: &Dfa<bool>,
+    transparent: &Dfa<bool>,
     letters: ByteSet,
 ) -> Result<[Dfa<bool>; 3], Unread> {
     let all = alphabet.domain(letters, false)?;
-    let transparent = alphabet.transparent(commands)?;
-    let transparent = intersect(&all, &transparent, MAX_PRODUCT_STATES)?;
-    Ok([alphabet.domain(letters, true)?, all, transparent])
+    let transparent = intersect(&all, transparent, MAX_PRODUCT_STATES)?;
+    let plain = difference(&alphabet.vectors(letters, true), runners, MAX_PRODUCT_STATES)?;
+    Ok([plain, all, transparent])
 }
 
-pub(super) fn collect(context: &Context, judge: &Judge<'_>, fates: &mut Fates) {
+pub(super) fn collect(grounds: &Grounds<'_>, judge: &Judge<'_>, fates: &mut Fates) {
+    let context = grounds.context;
     let Some(commands) = &context.commands else { return };
-    if let Err(error) = fates_of(context, commands, judge, fates) {
+    if let Err(error) = fates_of(grounds, commands, judge, fates) {
         let what = format!("which command rules of `{}` decide: {error}", context.name);
         fates.unproved.push((context.span, what));
     }
 }
 
 fn fates_of(
-    context: &Context,
+    grounds: &Grounds<'_>,
     commands: &Commands,
     judge: &Judge<'_>,
     fates: &mut Fates,
@@ -120,22 +175,19 @@ fn fates_of(
             }
         }
     }
-    let outcomes = Outcomes::new(&alphabet, &[context]);
+    let context = grounds.context;
+    let outcomes = grounds.outcomes(&alphabet);
     let mut classes = context.phases.iter().map(|&p| Class::of(p)).collect::<Vec<_>>();
     classes.sort_unstable();
     classes.dedup();
     let rules = Rules::new(Some(&single), &alphabet, 0)?;
     let counted =
         [true, false].map(|w| rules.rules.iter().map(|r| counts(r, w)).collect::<Vec<_>>());
-    let some = counted.each_ref().map(|counted| {
-        let kept = single.rules.iter().zip(counted).filter(|(_, c)| **c).map(|(r, _)| r.clone());
-        Commands { rules: kept.collect(), ..single.clone() }
-    });
-    let [words, others] = counted;
-    let parts = [
-        Part { rules: Rules::new(Some(&some[0]), &alphabet, 0)?, counted: words },
-        Part { rules: Rules::new(Some(&some[1]), &alphabet, 0)?, counted: others },
-    ];
+    let parts = Parts { counted, ..Parts::default() };
+    let runners = alphabet.runners()?;
+    let transparent = alphabet.transparent(commands)?;
+    let domains = |letters| domains(&alphabet, &runners, &transparent, letters);
+    let wide = rules.rules.iter().any(asks_apart);
     let mut blocks = Vec::new();
     for class in classes {
         let letters = alphabet.possible(class, outcomes.letters(class));
@@ -147,9 +199,13 @@ fn fates_of(
             alphabet: &alphabet,
             rules: &rules,
             parts: &parts,
-            domains: domains(&alphabet, commands, letters)?,
-            wide: domains(&alphabet, commands, alphabet.possible(class, alphabet.letters()))?,
-            runner: OnceCell::new(),
+            domains: domains(letters)?,
+            wide: match wide {
+                true => Some(domains(alphabet.possible(class, alphabet.letters()))?),
+                false => None,
+            },
+            runners: &runners,
+            runner_allowed: OnceCell::new(),
         });
     }
     for index in 0..single.rules.len() {
@@ -195,27 +251,32 @@ struct Seen {
     strongest: bool,
 }
 
+/// Whether a rule asks where a path is refused.
+fn asks_apart(rule: &Rule<'_>) -> bool {
+    rule.rule.effect == Effect::Ask && rule.sees.unit == Unit::Apart
+}
+
+/// How a decision with a rule and one without it differ.
+#[derive(Default)]
+struct Compared {
+    decides: bool,
+    refuses: bool,
+    reason_only: bool,
+}
+
 /// Whether some decision would be another without a rule.
 fn decides(block: &Block<'_>, index: usize, seen: &mut Seen) -> Result<bool, TooLarge> {
     let Some(rule) = block.rules.rules.get(index) else { return Ok(true) };
     let deny = rule.rule.effect == Effect::Deny;
-    let [words, others] = block.parts;
-    let part = if rule.sees.unit == Unit::Words && !deny { words } else { others };
-    let perhaps = perhaps(block, part, index);
-    let asks = rule.rule.effect == Effect::Ask && rule.sees.unit == Unit::Apart;
-    let domains = if asks { &block.wide } else { &block.domains };
-    // Where nothing is granted, a denial only ever changes reasons.
-    let only_reason = deny
-        && perhaps.len() == 1
-        && !block.rules.may_grant(&rule.hits.map(|&h| h != Hit::No), &block.phases);
-    let judge = |seen: &mut Seen, hit: Hit, with: Tally, transparent: bool| {
-        let own = rule.tally(hit);
-        let without = with.without(own);
-        seen.applies |= hit != Hit::Refused;
-        seen.strongest |= hit != Hit::Refused
-            && with.deny == 0
-            && (rule.rule.effect == Effect::Ask || with.ask == 0);
-        let mut decides = false;
+    let which = usize::from(rule.sees.unit != Unit::Words || deny);
+    let perhaps = perhaps(block, which, index);
+    let wide = block.wide.as_ref().filter(|_| asks_apart(rule));
+    let [plain, all, transparent] = wide.unwrap_or(&block.domains);
+    let compared = |hit: Hit, with: Tally, transparent: bool| {
+        let without = with.without(rule.tally(hit));
+        // What a runner would run counts where no rule applies to it.
+        let mut out =
+            Compared { decides: transparent && with.any() != without.any(), ..Compared::default() };
         for &phase in &block.phases {
             for &more in &perhaps {
                 let now = decide(Some(block.commands), with.and(more), phase);
@@ -224,45 +285,73 @@ fn decides(block: &Block<'_>, index: usize, seen: &mut Seen) -> Result<bool, Too
                 let effect = now.0 != then.0;
                 let reason = !deny && now.1 != then.1;
                 // A rule that only ever gives a path's reason never applies.
-                seen.refuses |= reason && hit == Hit::Refused;
-                decides |= effect || (reason && hit != Hit::Refused);
-                seen.reason_only |= now != then;
+                out.refuses |= reason && hit == Hit::Refused;
+                out.decides |= effect || (reason && hit != Hit::Refused);
+                out.reason_only |= now != then;
             }
         }
-        // What a runner would run counts where no rule applies to it.
-        decides || (transparent && with.any() != without.any())
+        out
     };
-    for (number, domain) in domains.iter().enumerate() {
-        let transparent = number == 2;
-        if only_reason && !transparent {
-            // One example may tell all that there is to know.
-            let example = common(&rule.hits.map(|&h| h > Hit::Refused), domain)?;
-            if let Some(string) = example {
-                judge(seen, rule.hit(&string), part.rules.tally(&string), false);
-            }
+    let mut known = HashSet::new();
+    let mut differs = |hit: Hit, with: Tally, transparent: bool, seen: &mut Seen| {
+        if !known.insert((transparent, hit, with)) {
+            return false;
         }
-        if only_reason && !transparent && seen.applies && seen.reason_only {
-            continue;
-        }
-        let mut decides = false;
-        let mut known = HashSet::new();
-        find(
-            &rule.hits,
-            |h| *h != Hit::No,
-            domain,
-            &[&part.rules],
-            BUDGET,
-            |hit, tallies| {
-                let Some(&with) = tallies.first() else { return false };
-                decides |= known.insert((*hit, with)) && judge(seen, *hit, with, transparent);
-                decides || (only_reason && !transparent && seen.applies && seen.reason_only)
-            },
-        )?;
-        if decides {
+        let compared = compared(hit, with, transparent);
+        seen.applies |= hit != Hit::Refused;
+        seen.strongest |= hit != Hit::Refused
+            && with.deny == 0
+            && (rule.rule.effect == Effect::Ask || with.ask == 0);
+        seen.refuses |= compared.refuses;
+        seen.reason_only |= compared.reason_only;
+        compared.decides
+    };
+    // Most rules decide on the first vector that comes to mind.
+    let hits = rule.hits.map(|&h| h > Hit::Refused);
+    if let Ok(Some(string)) = common(&hits, all)
+        && differs(rule.hit(&string), block.tally(which, &string)?, false, seen)
+    {
+        return Ok(true);
+    }
+    let matched = |h: &Hit| *h != Hit::No;
+    let grants = [block.grants(which)?];
+    // Or where they would if no other rule denied.
+    let loose = |domain: &Dfa<bool>, transparent: bool| {
+        any(&rule.hits, matched, domain, &grants, BUDGET, |&hit, tally| {
+            let own = if deny { rule.tally(hit) } else { Tally::default() };
+            compared(hit, tally.and(own), transparent).decides
+        })
+    };
+    let mut never = deny && block.rules.only_denials();
+    for (domain, transparent) in [(all, false), (transparent, true)] {
+        let found = loose(domain, transparent);
+        never &= found == Ok(None);
+        if let Ok(Some(string)) = found
+            && differs(rule.hit(&string), block.tally(which, &string)?, transparent, seen)
+        {
             return Ok(true);
         }
     }
-    Ok(false)
+    if never {
+        if !seen.reason_only {
+            let denials = [block.denials()?];
+            let alone = |_: &Hit, t: Tally| t.deny < 2;
+            seen.reason_only = any(&rule.hits, matched, all, &denials, BUDGET, alone)?.is_some();
+        }
+        return Ok(false);
+    }
+    let groups = [block.denials()?, block.grants(which)?];
+    let mut search = |domain: &Dfa<bool>, transparent: bool, seen: &mut Seen| {
+        let differs = |hit: &Hit, with| differs(*hit, with, transparent, seen);
+        any(&rule.hits, matched, domain, &groups, BUDGET, differs)
+    };
+    match search(all, false, seen) {
+        Ok(Some(_)) => Ok(true),
+        Ok(None) => Ok(search(transparent, true, seen)?.is_some()),
+        // Among fewer vectors some may still be found.
+        Err(_) if matches!(search(plain, false, seen), Ok(Some(_))) => Ok(true),
+        Err(error) => Err(error),
+    }
 }
 
 /// Whether some command may be allowed or asked for.
@@ -318,7 +407,7 @@ fn fate(blocks: &[Block<'_>], index: usize, judge: &Judge<'_>) -> Result<Fate, T
 /// from running one, or say no where what is opaque is asked for: then it has its use.
 fn idle_denial(block: &Block<'_>, index: usize, judge: &Judge<'_>) -> Fate {
     let opaque = block.commands.opaque.as_ref().is_some_and(|o| o.node != Effect::Deny);
-    let runner = *block.runner.get_or_init(|| runner_allowed(block));
+    let runner = block.runner_allowed();
     if opaque || runner {
         return Fate::Decides;
     }
@@ -329,12 +418,20 @@ fn idle_denial(block: &Block<'_>, index: usize, judge: &Judge<'_>) -> Fate {
     Fate::DeniesNothing { witness }
 }
 
-/// Whether some program that runs others may be run at all.
-fn runner_allowed(block: &Block<'_>) -> bool {
-    let runners = block.alphabet.runners().map_err(drop);
-    let runners =
-        runners.and_then(|r| intersect(&r, &block.domains[1], MAX_PRODUCT_STATES).map_err(drop));
-    runners.map_or(true, |r| block.rules.may_grant(&r, &block.phases))
+/// Whether some program that runs others would be run if no rule denied.
+fn runner_allowed(block: &Block<'_>) -> Result<Option<Vec<u8>>, TooLarge> {
+    let all = &block.domains[1];
+    let allowed = |tally: Tally| {
+        let granted = Tally { deny: 0, ..tally };
+        let allowed = |&p: &Phase| decide(Some(block.commands), granted, p).0 > Effect::Deny;
+        block.phases.iter().any(allowed)
+    };
+    let grants = block.rules.grants()?;
+    if block.rules.only_denials() {
+        return any(block.runners, |&r| r, all, &[grants], BUDGET, |_, t| allowed(t));
+    }
+    let both = [block.rules.denials()?, grants];
+    any(block.runners, |&r| r, all, &both, BUDGET, |_, t| allowed(t))
 }
 
 /// The rules among `of` that together match what a rule matches.

@@ -5,6 +5,7 @@
 //! and is spoken of only if it is idle in all of them.
 
 use super::{command_fates, path_fates, tool_fates};
+use crate::analysis::grounds::Grounds;
 use crate::automata::explore::{Letters, Machine, explore, live};
 use crate::automata::{Dfa, TooLarge, difference};
 use crate::diag::Witness;
@@ -65,11 +66,11 @@ pub(super) struct Fates {
 }
 
 impl Fates {
-    pub(super) fn of(policy: &Policy, judge: &Judge<'_>) -> Fates {
+    pub(super) fn of(policy: &Policy, all: &[Grounds<'_>], judge: &Judge<'_>) -> Fates {
         let mut fates = Fates::default();
-        for context in &policy.contexts {
-            command_fates::collect(context, judge, &mut fates);
-            path_fates::collect(context, judge, &mut fates);
+        for grounds in all {
+            command_fates::collect(grounds, judge, &mut fates);
+            path_fates::collect(grounds, judge, &mut fates);
         }
         tool_fates::collect(policy, judge, &mut fates);
         fates

@@ -2,6 +2,7 @@
 
 use super::fate::{Fate, Fates, SINGLES, Thing, common, cover, places, usual_phase};
 use crate::analysis::BUDGET;
+use crate::analysis::grounds::{Grounds, Places};
 use crate::analysis::paths::{
     Alphabet, Cell, Entry, Kind, Mark, Model, Reader, Verdict, Walker, find, instead,
 };
@@ -14,18 +15,20 @@ use mero_runtime::{Effect, Phase};
 
 struct Paths<'p> {
     context: &'p Context,
-    alphabet: Alphabet,
-    model: Model<'p>,
+    alphabet: &'p Alphabet,
+    model: &'p Model<'p>,
 }
 
-pub(super) fn collect(context: &Context, judge: &Judge<'_>, fates: &mut Fates) {
-    if let Err(error) = of_context(context, judge, fates) {
+pub(super) fn collect(grounds: &Grounds<'_>, judge: &Judge<'_>, fates: &mut Fates) {
+    let context = grounds.context;
+    if let Err(error) = of_context(grounds, judge, fates) {
         let what = format!("what decides on the paths of `{}`: {error}", context.name);
         fates.unproved.push((context.span, what));
     }
 }
 
-fn of_context(context: &Context, judge: &Judge<'_>, fates: &mut Fates) -> Result<(), TooLarge> {
+fn of_context(grounds: &Grounds<'_>, judge: &Judge<'_>, fates: &mut Fates) -> Result<(), TooLarge> {
+    let context = grounds.context;
     if context.mounts.is_empty() && context.unconfined.is_none() {
         // Every path is outside.
         for pattern in &context.hide {
@@ -35,8 +38,7 @@ fn of_context(context: &Context, judge: &Judge<'_>, fates: &mut Fates) -> Result
         }
         return Ok(());
     }
-    let alphabet = Alphabet::new(&[context], [])?;
-    let model = Model::new(context, &alphabet)?;
+    let Places { alphabet, model } = grounds.places()?;
     let paths = Paths { context, alphabet, model };
     // A context's list applies in each of its islands: idle means idle in all.
     for (space, island, index, entry) in paths.model.entries() {
@@ -109,8 +111,8 @@ impl Paths<'_> {
         question: &Dfa<bool>,
         instead: Option<&Dfa<Cell>>,
     ) -> Result<(bool, bool), TooLarge> {
-        let whole = Reader::new(&self.model, at.space, None);
-        let changed = Reader::replacing(&self.model, at.space, at.island, at.index, instead);
+        let whole = Reader::new(self.model, at.space, None);
+        let changed = Reader::replacing(self.model, at.space, at.island, at.index, instead);
         // Most statements matter for what they match first of all.
         if let Some(string) = common(question, self.alphabet.proper())? {
             let (a, b) = (whole.at_end(&string), changed.at_end(&string));
@@ -120,7 +122,7 @@ impl Paths<'_> {
         }
         let mut reason = false;
         let effect =
-            find(&[&whole, &changed], Some(question), &self.alphabet, BUDGET, |v| match v {
+            find(&[&whole, &changed], Some(question), self.alphabet, BUDGET, |v| match v {
                 [a, b] => {
                     reason |= differ(self.context, a, b, false);
                     differ(self.context, a, b, true)
@@ -132,8 +134,8 @@ impl Paths<'_> {
 
     /// Whether an entry makes a difference at one string.
     fn at_string(&self, at: At, string: &[u8]) -> bool {
-        let whole = Reader::new(&self.model, at.space, None);
-        let changed = Reader::replacing(&self.model, at.space, at.island, at.index, None);
+        let whole = Reader::new(self.model, at.space, None);
+        let changed = Reader::replacing(self.model, at.space, at.island, at.index, None);
         differ(self.context, &whole.at_end(string), &changed.at_end(string), false)
     }
 
@@ -166,9 +168,9 @@ impl Paths<'_> {
         if self.alike(at, entry).is_some_and(|(_, later)| later) {
             return Ok(Fate::Decides);
         }
-        let whole = Reader::new(&self.model, at.space, None);
+        let whole = Reader::new(self.model, at.space, None);
         let mine = |m: usize| whole.island_of(m) == Some(at.island);
-        let scope = find(&[&whole], Some(&entry.applies), &self.alphabet, BUDGET, |v| {
+        let scope = find(&[&whole], Some(&entry.applies), self.alphabet, BUDGET, |v| {
             v.iter().any(|v| v.mount.is_some_and(mine))
         })?;
         let Some(example) = scope else { return Ok(Fate::Dead) };
@@ -248,7 +250,7 @@ impl Paths<'_> {
 
     /// A directory as requests name it.
     fn shown(&self, at: At, directory: &[u8]) -> String {
-        let whole = Reader::new(&self.model, at.space, None);
+        let whole = Reader::new(self.model, at.space, None);
         let mut mount = whole.start();
         for &byte in directory {
             mount = whole.step(&mount, byte);
@@ -301,9 +303,9 @@ impl Paths<'_> {
     }
 
     fn example(&self, at: At, entry: &Entry, judge: &Judge<'_>) -> Option<crate::diag::Witness> {
-        let whole = Reader::new(&self.model, at.space, None);
+        let whole = Reader::new(self.model, at.space, None);
         let mut mount = None;
-        let string = find(&[&whole], Some(&entry.applies), &self.alphabet, BUDGET, |v| {
+        let string = find(&[&whole], Some(&entry.applies), self.alphabet, BUDGET, |v| {
             mount = v.first().and_then(|v| v.mount);
             mount.is_some()
         });
@@ -317,7 +319,7 @@ impl Paths<'_> {
 
     /// Whether anything is granted on a mount.
     fn power(&self, at: At, mount: usize, entry: &Entry) -> Result<Fate, TooLarge> {
-        let whole = Reader::new(&self.model, at.space, None);
+        let whole = Reader::new(self.model, at.space, None);
         let granted = |v: &Verdict| {
             self.context.phases.iter().any(|&phase| {
                 SINGLES.iter().any(|&p| {
@@ -327,7 +329,7 @@ impl Paths<'_> {
             })
         };
         let mut visible = false;
-        let found = find(&[&whole], Some(&entry.applies), &self.alphabet, BUDGET, |v| {
+        let found = find(&[&whole], Some(&entry.applies), self.alphabet, BUDGET, |v| {
             v.iter().any(|v| {
                 visible |= v.mount == Some(mount) && !v.hidden;
                 v.mount == Some(mount) && granted(v)
@@ -418,8 +420,8 @@ impl Paths<'_> {
             mark.rank > 0
         };
         let earlier = self.entries(at).iter().take(at.index).rev().filter(sets);
-        let whole = Reader::new(&self.model, at.space, None);
-        let changed = Reader::replacing(&self.model, at.space, at.island, at.index, Some(instead));
+        let whole = Reader::new(self.model, at.space, None);
+        let changed = Reader::replacing(self.model, at.space, at.island, at.index, Some(instead));
         for other in earlier.take(TRIED) {
             if let Some(string) = common(question, &other.applies)?
                 && differ(self.context, &whole.at_end(&string), &changed.at_end(&string), true)
@@ -500,12 +502,12 @@ impl Paths<'_> {
 
     /// Compares all places with those of another context with the same mounts.
     fn elsewhere(&self, changed: &Context) -> Result<(bool, bool), TooLarge> {
-        let other = Model::new(changed, &self.alphabet)?;
+        let other = Model::new(changed, self.alphabet)?;
         let (mut effects, mut reasons) = (false, false);
         for space in 0..self.model.spaces.len() {
-            let a = Reader::new(&self.model, space, None);
+            let a = Reader::new(self.model, space, None);
             let b = Reader::new(&other, space, None);
-            find(&[&a, &b], None, &self.alphabet, BUDGET, |v| {
+            find(&[&a, &b], None, self.alphabet, BUDGET, |v| {
                 if let [a, b] = v {
                     effects |= differ(self.context, a, b, true);
                     reasons |= differ(self.context, a, b, false);

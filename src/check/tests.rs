@@ -17,7 +17,7 @@ const MAX_LABELS: usize = 6;
 
 pub(super) fn failed(view: &View<'_>) -> Vec<Diagnostic> {
     let mut out = Vec::new();
-    for outcome in suite::run(view.policy, &view.judge) {
+    for outcome in suite::run_on(view.policy, &view.judge, &view.grounds) {
         let (case, got) = match (outcome.subject, &outcome.verdict) {
             (_, Verdict::Passed) => continue,
             (Subject::Assert(assert), Verdict::Failed(got)) => {

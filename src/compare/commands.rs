@@ -128,19 +128,23 @@ impl Compare<'_> {
             // What paths are granted differs then.
             return Ok(false);
         }
-        let old = Rules::new(before, &alphabet, 0)?;
-        let new = Rules::new(after, &alphabet, 0)?;
+        let rules = self
+            .contexts()
+            .map(|context| Rules::new(context.commands.as_ref(), &alphabet, 0))
+            .collect::<Result<Vec<_>, _>>()?;
         let domain = alphabet.domain(alphabet.letters(), false)?;
         let any = Dfa::constant(alphabet.classes(), true);
-        let sides = [&old, &new];
+        let sides = rules.iter().collect::<Vec<_>>();
         let stopped = visit(
             &any,
             |&a| a,
             &domain,
             &sides,
             BUDGET,
-            |_, t, _| match t {
-                [a, b] => (self.interest)(decide(before, *a, first), decide(after, *b, second)),
+            |_, t, _| match (t, t) {
+                ([a, ..], [.., b]) => {
+                    (self.interest)(decide(before, *a, first), decide(after, *b, second))
+                }
                 _ => true,
             },
         )?;

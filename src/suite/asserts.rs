@@ -12,6 +12,7 @@ mod runners;
 
 use super::{Answered, Verdict};
 use crate::analysis::commands::{self, Class, Outcomes, Rules, Unread, decide};
+use crate::analysis::grounds::{Grounds, Places};
 use crate::analysis::{BUDGET, paths, tools};
 use crate::automata::{Dfa, TooLarge, difference};
 use crate::compare::{path, path_as};
@@ -20,6 +21,7 @@ use crate::limits::MAX_PRODUCT_STATES;
 use crate::request::{Ask, Judge, quoted};
 use crate::syntax::ast::{Pattern, PatternKind, Quantifier};
 use mero_runtime::{Effect, Permission, Phase, Reason};
+use std::rc::Rc;
 
 impl Assert {
     /// Whether an answer is one that the assertion forbids.
@@ -68,22 +70,18 @@ impl Assert {
 const DOUBTS: usize = 24;
 
 /// The assertions of one context, with what they share.
-pub(super) struct Prover<'p> {
-    context: &'p Context,
-    judge: &'p Judge<'p>,
-    places: Result<Places<'p>, TooLarge>,
-    vectors: Result<Vectors<'p>, Unread>,
-    names: Result<(tools::Alphabet, tools::Names<'p>), TooLarge>,
-}
-
-struct Places<'p> {
-    alphabet: paths::Alphabet,
-    model: paths::Model<'p>,
+pub(super) struct Prover<'g, 'p> {
+    context: &'g Context,
+    judge: &'g Judge<'g>,
+    grounds: &'g Grounds<'p>,
+    vectors: Result<Vectors<'g>, Unread>,
+    names: Result<(tools::Alphabet, tools::Names<'g>), TooLarge>,
 }
 
 struct Vectors<'p> {
     alphabet: commands::Alphabet,
     rules: Rules<'p>,
+    outcomes: Rc<Outcomes>,
 }
 
 /// All patterns of assertions of one sort.
@@ -94,22 +92,20 @@ fn patterns<'a>(
     asserts.iter().filter(move |a| of(&a.action)).flat_map(|a| a.pattern.iter().chain(&a.except))
 }
 
-impl<'p> Prover<'p> {
+impl<'g, 'p> Prover<'g, 'p> {
     pub(super) fn new(
-        policy: &'p Policy,
-        context: &'p Context,
-        judge: &'p Judge<'p>,
+        policy: &'g Policy,
+        grounds: &'g Grounds<'p>,
+        judge: &'g Judge<'g>,
         asserts: &[&Assert],
-    ) -> Prover<'p> {
+    ) -> Prover<'g, 'p> {
         let texts = |of: fn(&Action) -> bool| {
             patterns(asserts, of).map(|p| p.text.as_str()).collect::<Vec<_>>()
         };
-        let places = || {
-            let own = texts(|a| matches!(a, Action::Path(_)));
-            let alphabet = paths::Alphabet::new(&[context], own)?;
-            let model = paths::Model::new(context, &alphabet)?;
-            Ok(Places { alphabet, model })
-        };
+        let context = grounds.context;
+        let any = |of: fn(&Action) -> bool| asserts.iter().any(|a| of(&a.action));
+        let runs = any(|a| matches!(a, Action::Run | Action::Argv));
+        let unasked = TooLarge::Classes;
         let vectors = || {
             let block = context.commands.as_ref();
             let rules = block.iter().flat_map(|b| &b.rules);
@@ -117,7 +113,8 @@ impl<'p> Prover<'p> {
             let own = patterns(asserts, |a| matches!(a, Action::Run | Action::Argv));
             let alphabet = commands::Alphabet::new(rules.chain(own).map(|p| (p, 0)))?;
             let rules = Rules::new(block, &alphabet, 0)?;
-            Ok(Vectors { alphabet, rules })
+            let outcomes = grounds.outcomes(&alphabet);
+            Ok(Vectors { alphabet, rules, outcomes })
         };
         let names = || {
             let own = texts(|a| matches!(a, Action::Tool));
@@ -125,17 +122,12 @@ impl<'p> Prover<'p> {
             let names = tools::Names::new(policy, context, &alphabet)?;
             Ok((alphabet, names))
         };
-        let any = |of: fn(&Action) -> bool| asserts.iter().any(|a| of(&a.action));
-        let unasked = TooLarge::Classes;
+        let vectors = if runs { vectors() } else { Err(unasked.into()) };
         Prover {
             context,
             judge,
-            places: if any(|a| matches!(a, Action::Path(_))) { places() } else { Err(unasked) },
-            vectors: if any(|a| matches!(a, Action::Run | Action::Argv)) {
-                vectors()
-            } else {
-                Err(unasked.into())
-            },
+            grounds,
+            vectors,
             names: if any(|a| matches!(a, Action::Tool)) { names() } else { Err(unasked) },
         }
     }
@@ -166,7 +158,7 @@ impl<'p> Prover<'p> {
     }
 
     fn paths(&self, assert: &Assert, permissions: Permission) -> Result<Verdict, TooLarge> {
-        let Places { alphabet, model } = self.places.as_ref().map_err(|e| *e)?;
+        let Places { alphabet, model } = self.grounds.places()?;
         let Some(pattern) = &assert.pattern else { return Ok(Verdict::Passed) };
         let meant = alphabet.question(&pattern.text)?;
         let excepted = assert.except.iter().map(|e| alphabet.question(&e.text));
@@ -221,12 +213,12 @@ impl<'p> Prover<'p> {
     }
 
     fn commands(&self, assert: &Assert) -> Result<Verdict, String> {
-        let Vectors { alphabet, rules } = self.vectors.as_ref().map_err(ToString::to_string)?;
+        let vectors = self.vectors.as_ref().map_err(ToString::to_string)?;
+        let Vectors { alphabet, rules, outcomes } = vectors;
         let Some(pattern) = &assert.pattern else { return Ok(Verdict::Passed) };
         let by_name = assert.quantifier == Quantifier::Never;
         let question =
             alphabet.reading(pattern, &assert.except, by_name).map_err(|e| e.to_string())?;
-        let outcomes = Outcomes::new(alphabet, &[self.context]);
         let mut doubtful = None;
         for class in [Class::Written, Class::Bypass] {
             let of_class = |p: &Phase| Class::of(*p) == class;
@@ -285,10 +277,20 @@ impl<'p> Prover<'p> {
         left: &Dfa<bool>,
         domain: &Dfa<bool>,
     ) -> Result<Option<(Phase, Vec<u8>)>, String> {
-        let admitted = |p: &Phase| self.context.phases.contains(p);
-        let admitted = phases.iter().copied().filter(admitted).collect::<Vec<_>>();
-        if !assert.forbids(Effect::Deny) && !rules.may_grant(left, &admitted) {
-            return Ok(None);
+        let forbids = |tally| {
+            let forbids = |&phase: &Phase| {
+                assert.forbids(self.admitted(phase, || decide(rules.block, tally, phase).0))
+            };
+            phases.iter().copied().find(forbids)
+        };
+        if !assert.forbids(Effect::Deny) && rules.only_denials() {
+            // Denials only make less of what is forbidden.
+            let forbidden = |_: &bool, tally| forbids(tally).is_some();
+            let grants = [rules.grants().map_err(|e| e.to_string())?];
+            let found = commands::any(left, |&l| l, domain, &grants, BUDGET, forbidden);
+            if found == Ok(None) {
+                return Ok(None);
+            }
         }
         let mut found = None;
         commands::visit(
@@ -299,10 +301,7 @@ impl<'p> Prover<'p> {
             BUDGET,
             |_, tallies, string| {
                 let tally = tallies.first().copied().unwrap_or_default();
-                let forbids = |&phase: &Phase| {
-                    assert.forbids(self.admitted(phase, || decide(rules.block, tally, phase).0))
-                };
-                found = phases.iter().copied().find(forbids).map(|phase| (phase, string()));
+                found = forbids(tally).map(|phase| (phase, string()));
                 found.is_some()
             },
         )

@@ -17,7 +17,7 @@ use crate::hir::{CommandRule, Commands};
 use crate::limits::{MAX_PATTERN_STATES, MAX_PRODUCT_STATES};
 use crate::syntax::ast::{Pattern, PatternKind};
 use mero_runtime::{Effect, Permission, Phase};
-use std::cell::RefCell;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -74,8 +74,8 @@ pub struct Key {
 pub struct Alphabet {
     classes: Arc<Classes>,
     keys: Vec<Key>,
-    /// Where rules apply, as far as that was asked: several checks do, about every rule.
-    known: RefCell<HashMap<String, Dfa<Hit>>>,
+    /// The regular expressions among the patterns: building one takes long.
+    searches: HashMap<String, regex::Search>,
 }
 
 pub(super) fn permissions(hole: &Hole) -> Permission {
@@ -97,6 +97,7 @@ impl Alphabet {
     ) -> Result<Alphabet, Unread> {
         let mut sets = vec![ByteSet::of(b' ')];
         let mut keys: Vec<Key> = Vec::new();
+        let mut searches = HashMap::new();
         for (pattern, side) in patterns {
             match pattern.kind {
                 PatternKind::Word => {
@@ -110,7 +111,13 @@ impl Alphabet {
                         }
                     }
                 }
-                PatternKind::Regex => sets.extend(regex::search(&pattern.text)?.sets()),
+                PatternKind::Regex => {
+                    if !searches.contains_key(&pattern.text) {
+                        let search = regex::search(&pattern.text)?;
+                        sets.extend(search.sets());
+                        searches.insert(pattern.text.clone(), search);
+                    }
+                }
                 PatternKind::Glob => text::glob(&pattern.text)?.sets(&mut sets),
                 PatternKind::Text => text::literal(&pattern.text)?.sets(&mut sets),
             }
@@ -118,8 +125,7 @@ impl Alphabet {
         if keys.len() > MAX_KEYS {
             return Err(Unread::Keys);
         }
-        let mut alphabet =
-            Alphabet { classes: Arc::new(Classes::new([])), keys, known: RefCell::default() };
+        let mut alphabet = Alphabet { classes: Arc::new(Classes::new([])), keys, searches };
         if !alphabet.keys.is_empty() {
             sets.push(alphabet.letters());
             for key in 0..alphabet.keys.len() {
@@ -183,6 +189,14 @@ impl Alphabet {
         real.iter().filter(|&l| fits(l)).collect()
     }
 
+    /// A regular expression.
+    pub(super) fn search(&self, pattern: &str) -> Result<Cow<'_, regex::Search>, PatternError> {
+        match self.searches.get(pattern) {
+            Some(known) => Ok(Cow::Borrowed(known)),
+            None => Ok(Cow::Owned(regex::search(pattern)?)),
+        }
+    }
+
     fn text(&self, re: &Re) -> Result<Dfa<bool>, Unread> {
         let text = determinize(re, &self.classes, MAX_PATTERN_STATES)?;
         Ok(vectors::pulled_back(&text, self.letters()))
@@ -214,7 +228,7 @@ impl Alphabet {
                 determinize(&words.re, &self.classes, MAX_PATTERN_STATES)?
             }
             PatternKind::Regex => {
-                let text = regex::search(&pattern.text)?.to_dfa(&self.classes)?;
+                let text = self.search(&pattern.text)?.to_dfa(&self.classes)?;
                 vectors::pulled_back(&text, self.letters())
             }
             PatternKind::Glob => self.text(&text::glob(&pattern.text)?)?,
@@ -307,19 +321,6 @@ impl Alphabet {
     /// # Errors
     /// [`Unread`].
     pub fn hits(&self, rule: &CommandRule, side: usize) -> Result<Dfa<Hit>, Unread> {
-        let pattern = |p: &Pattern| format!("{:?} {:?}", p.kind, p.text);
-        let except = rule.except.iter().map(pattern).collect::<Vec<_>>();
-        let deny = rule.effect == Effect::Deny;
-        let key = format!("{side} {deny} {} {except:?}", pattern(&rule.pattern));
-        if let Some(known) = self.known.borrow().get(&key) {
-            return Ok(known.clone());
-        }
-        let hits = self.find_hits(rule, side)?;
-        self.known.borrow_mut().insert(key, hits.clone());
-        Ok(hits)
-    }
-
-    fn find_hits(&self, rule: &CommandRule, side: usize) -> Result<Dfa<Hit>, Unread> {
         let at_least = |digit| {
             self.carved(&rule.pattern, &rule.except, rule.effect == Effect::Deny, side, digit)
         };
@@ -363,11 +364,17 @@ impl Alphabet {
     /// # Errors
     /// [`Unread`].
     pub fn domain(&self, letters: ByteSet, plain: bool) -> Result<Dfa<bool>, Unread> {
-        let all = vectors::valid(&self.classes, letters, plain);
+        let all = self.vectors(letters, plain);
         if !plain {
             return Ok(all);
         }
         Ok(difference(&all, &self.runners()?, MAX_PRODUCT_STATES)?)
+    }
+
+    /// All vectors with these letters; with `nonempty`, of words that are not empty.
+    #[must_use]
+    pub fn vectors(&self, letters: ByteSet, nonempty: bool) -> Dfa<bool> {
+        vectors::valid(&self.classes, letters, nonempty)
     }
 
     /// Commands that run others.

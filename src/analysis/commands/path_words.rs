@@ -12,6 +12,9 @@ use crate::hir::{Anchor, Context};
 use mero_runtime::{Permission, Phase};
 use std::collections::BTreeMap;
 
+/// Where relative path words are.
+pub const ROOT: &str = "/root/**";
+
 /// Digits, one for each kind of path word, and a path that has them.
 #[derive(Clone, Debug, Default)]
 pub struct Outcomes {
@@ -28,19 +31,58 @@ impl Outcomes {
         if alphabet.keys().is_empty() {
             return Outcomes::default();
         }
+        let models = || {
+            let own = paths::Alphabet::new(sides, [ROOT])?;
+            let models =
+                sides.iter().map(|c| Model::new(c, &own)).collect::<Result<Vec<_>, _>>()?;
+            Ok((own, models))
+        };
+        let models: Result<_, TooLarge> = models();
+        match &models {
+            Ok((own, models)) => Outcomes::of(alphabet, own, &models.iter().collect::<Vec<_>>()),
+            Err(_) => Outcomes::unknown(alphabet),
+        }
+    }
+
+    /// As [`Outcomes::new`], where the models of the sides are known; `own` tells apart
+    /// what [`ROOT`] does.
+    #[must_use]
+    pub fn of(alphabet: &Alphabet, own: &paths::Alphabet, models: &[&Model<'_>]) -> Outcomes {
+        if alphabet.keys().is_empty() {
+            return Outcomes::default();
+        }
+        let mut out = Outcomes::nothing(alphabet);
+        let collected = out.collect(alphabet, own, models).is_ok();
+        out.finish(alphabet, collected);
+        out
+    }
+
+    /// All letters are taken to be real.
+    #[must_use]
+    pub fn unknown(alphabet: &Alphabet) -> Outcomes {
+        if alphabet.keys().is_empty() {
+            return Outcomes::default();
+        }
+        let mut out = Outcomes::nothing(alphabet);
+        out.finish(alphabet, false);
+        out
+    }
+
+    fn nothing(alphabet: &Alphabet) -> Outcomes {
         let mut out = Outcomes::default();
         // A path that is no path at all is always there.
-        let classes = [Class::Written, Class::Bypass];
-        for class in classes {
+        for class in [Class::Written, Class::Bypass] {
             out.known.insert((class, vec![0; alphabet.keys().len()]), None);
         }
-        let collected = out.collect(alphabet, sides).is_ok();
-        for class in classes {
-            let letters =
-                if collected { out.combined(alphabet, class) } else { alphabet.letters() };
-            out.real.insert(class, letters);
-        }
         out
+    }
+
+    fn finish(&mut self, alphabet: &Alphabet, collected: bool) {
+        for class in [Class::Written, Class::Bypass] {
+            let letters =
+                if collected { self.combined(alphabet, class) } else { alphabet.letters() };
+            self.real.insert(class, letters);
+        }
     }
 
     /// The letters that words can have in a class of phases.
@@ -67,17 +109,19 @@ impl Outcomes {
         }
     }
 
-    fn collect(&mut self, alphabet: &Alphabet, sides: &[&Context]) -> Result<(), TooLarge> {
-        let own = paths::Alphabet::new(sides, ["/root/**"])?;
-        let models = sides.iter().map(|c| Model::new(c, &own)).collect::<Result<Vec<_>, _>>()?;
-        let walkers =
-            models.iter().map(|m| Virtual::new(m, &own)).collect::<Result<Vec<_>, _>>()?;
+    fn collect(
+        &mut self,
+        alphabet: &Alphabet,
+        own: &paths::Alphabet,
+        models: &[&Model<'_>],
+    ) -> Result<(), TooLarge> {
+        let walkers = models.iter().map(|m| Virtual::new(m, own)).collect::<Result<Vec<_>, _>>()?;
         // A relative word is below `root`; without mounts it is below nothing.
-        let mounted = sides.iter().all(|c| !c.mounts.is_empty());
-        let below = own.question("/root/**")?;
+        let mounted = models.iter().all(|m| !m.context.mounts.is_empty());
+        let below = own.question(ROOT)?;
         let walkers = walkers.iter().collect::<Vec<_>>();
         let prefix: &[u8] = if mounted { b"root/" } else { b"" };
-        self.visit(alphabet, &own, &walkers, mounted.then_some(&below), |string| {
+        self.visit(alphabet, own, &walkers, mounted.then_some(&below), |string| {
             string.strip_prefix(prefix).map(<[u8]>::to_vec)
         })?;
         let mut anchors =
@@ -94,7 +138,7 @@ impl Outcomes {
                 return Err(TooLarge::Classes);
             };
             let readers = readers.iter().collect::<Vec<_>>();
-            self.visit(alphabet, &own, &readers, None, |string| {
+            self.visit(alphabet, own, &readers, None, |string| {
                 (anchor == Anchor::Absolute).then(|| [b"/", string].concat())
             })?;
         }

@@ -1,7 +1,7 @@
 //! Whether a rule is decided by the words of a command or by its text.
 
 use super::{Alphabet, Unread};
-use crate::automata::{Dfa, Re, TooLarge, argv, determinize, regex, text};
+use crate::automata::{Dfa, Re, TooLarge, argv, determinize, text};
 use crate::hir::CommandRule;
 use crate::limits::MAX_PATTERN_STATES;
 use crate::syntax::ast::PatternKind;
@@ -43,7 +43,7 @@ impl Alphabet {
                     texts |= !argv::words(&pattern.text, false)?.holes.is_empty();
                     continue;
                 }
-                PatternKind::Regex => regex::search(&pattern.text)?.to_dfa(self.classes())?,
+                PatternKind::Regex => self.search(&pattern.text)?.to_dfa(self.classes())?,
                 PatternKind::Glob => self.plain(&text::glob(&pattern.text)?)?,
                 PatternKind::Text => self.plain(&text::literal(&pattern.text)?)?,
             };

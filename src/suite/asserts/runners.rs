@@ -11,7 +11,7 @@
 
 use super::{Answered, DOUBTS, Prover, Vectors, Verdict};
 use crate::analysis::BUDGET;
-use crate::analysis::commands::{self, Alphabet, Class, Outcomes, Unread, decide};
+use crate::analysis::commands::{self, Alphabet, Class, Unread, decide};
 use crate::automata::explore::{Letters, Machine, explore, live};
 use crate::automata::{Dfa, TooLarge, intersect, is_empty, union, witness};
 use crate::hir::Assert;
@@ -103,7 +103,7 @@ fn known_places(asked: &Dfa<bool>, alphabet: &Alphabet) -> Option<Vec<(u32, Vec<
     words.get(at).map(|_| out)
 }
 
-impl Prover<'_> {
+impl Prover<'_, '_> {
     /// Whether commands that run others are answered as the assertion says: `None` if so,
     /// else a request that is not, or why it cannot be told.
     pub(super) fn runners(
@@ -111,7 +111,7 @@ impl Prover<'_> {
         assert: &Assert,
         question: &Dfa<bool>,
     ) -> Result<Option<Verdict>, Unread> {
-        let Ok(Vectors { alphabet, rules }) = &self.vectors else { return Ok(None) };
+        let Ok(Vectors { alphabet, rules, .. }) = &self.vectors else { return Ok(None) };
         let Some(block) = rules.block else { return Ok(None) };
         let admitted = |p: &Phase| self.context.phases.contains(p);
         let phases = assert.phases.iter().copied().filter(admitted).collect::<Vec<_>>();
@@ -163,17 +163,27 @@ impl Prover<'_> {
         state: u32,
         before: &[u8],
     ) -> Result<Option<Result<Answered, ()>>, Unread> {
-        let Ok(Vectors { alphabet, rules }) = &self.vectors else { return Ok(None) };
+        let Ok(Vectors { alphabet, rules, outcomes }) = &self.vectors else { return Ok(None) };
         let parts = (asked.transitions().to_vec(), asked.labels().to_vec());
         let Some(rest) = Dfa::from_parts(asked.classes(), parts.0, parts.1, state) else {
             return Ok(None);
         };
-        let outcomes = Outcomes::new(alphabet, &[self.context]);
         let mut found = None;
         for &phase in phases {
             let class = Class::of(phase);
             let letters = alphabet.possible(class, outcomes.letters(class));
             let domain = alphabet.domain(letters, false)?;
+            if !assert.forbids(Effect::Deny) && rules.only_denials() {
+                // Denials only make less of what is forbidden.
+                let forbidden = |_: &bool, t| {
+                    let effect = decide(rules.block, t, phase).0;
+                    effect > Effect::Deny && assert.forbids(effect)
+                };
+                let grants = [rules.grants()?];
+                if commands::any(&rest, |&r| r, &domain, &grants, BUDGET, forbidden) == Ok(None) {
+                    continue;
+                }
+            }
             let mut string = None;
             let sides = [rules];
             commands::visit(
@@ -219,7 +229,7 @@ impl Prover<'_> {
         phases: &[Phase],
         asked: &Dfa<bool>,
     ) -> Result<Option<Answered>, Unread> {
-        let Ok(Vectors { alphabet, rules }) = &self.vectors else { return Ok(None) };
+        let Ok(Vectors { alphabet, rules, .. }) = &self.vectors else { return Ok(None) };
         let mut samples: BTreeSet<String> = BTreeSet::new();
         let domain = alphabet.domain(alphabet.letters(), true)?;
         let any = Dfa::constant(alphabet.classes(), true);
