@@ -16,7 +16,7 @@
     reason = "digits and states index what was built for them; letters are below 244"
 )]
 
-use crate::automata::explore::{Letters, Machine, distances, explore, live, seek};
+use crate::automata::explore::{Busy, Bytes, Letters, Machine, distances, explore, live, seek};
 use crate::automata::{Dfa, Label, PatternError, TooLarge, argv, product_tree};
 use crate::hir::{CommandRule, Commands};
 use crate::limits::MAX_PRODUCT_STATES;
@@ -180,6 +180,7 @@ impl Rule<'_> {
 /// Tallies of some rules, which add up, and what they tell apart.
 pub struct Group {
     tallies: Vec<Dfa<Tally>>,
+    busy: Vec<Busy>,
     letters: Letters,
 }
 
@@ -189,12 +190,27 @@ impl Group {
     /// # Errors
     /// [`TooLarge::Classes`] if the rules are not of one alphabet.
     pub fn new<'r>(rules: impl Iterator<Item = &'r Rule<'r>>) -> Result<Group, TooLarge> {
+        Group::by(rules, |a, b| a.and(*b))
+    }
+
+    /// As [`Group::new`], telling none and some only: enough for what is decided, and
+    /// smaller.
+    ///
+    /// # Errors
+    /// As [`Group::new`].
+    pub fn deciding<'r>(rules: impl Iterator<Item = &'r Rule<'r>>) -> Result<Group, TooLarge> {
+        Group::by(rules, |a, b| a.zip(*b, u8::max))
+    }
+
+    fn by<'r>(
+        rules: impl Iterator<Item = &'r Rule<'r>>,
+        add: impl Fn(&Tally, &Tally) -> Tally,
+    ) -> Result<Group, TooLarge> {
         let list = rules.map(|r| r.hits.map(|&hit| r.tally(hit))).collect();
-        let add = |a: &Tally, b: &Tally| a.and(*b);
         let tallies = product_tree(list, &add, MAX_PRODUCT_STATES)?;
         let mut letters = Letters::new();
         tallies.iter().for_each(|t| letters.add(t));
-        Ok(Group { tallies, letters })
+        Ok(Group { busy: tallies.iter().map(Busy::of).collect(), tallies, letters })
     }
 
     /// The tally of the vector of a string.
@@ -259,20 +275,20 @@ impl<'p> Rules<'p> {
         self.rules.iter().filter(move |r| (r.rule.effect == Effect::Deny) == denials)
     }
 
-    /// The rules that deny.
+    /// The rules that deny, as [`Group::deciding`].
     ///
     /// # Errors
     /// As [`Group::new`].
     pub fn denials(&self) -> Result<&Group, TooLarge> {
-        self.denials.get(|| Group::new(self.of(true)))
+        self.denials.get(|| Group::deciding(self.of(true)))
     }
 
-    /// The rules that do not.
+    /// The rules that do not, as [`Group::deciding`].
     ///
     /// # Errors
     /// As [`Group::new`].
     pub fn grants(&self) -> Result<&Group, TooLarge> {
-        self.grants.get(|| Group::new(self.of(false)))
+        self.grants.get(|| Group::deciding(self.of(false)))
     }
 
     /// Whether a `deny` rule adds nothing but denials to a tally.
@@ -288,6 +304,9 @@ struct Search<'a, Q> {
     domain: &'a Dfa<bool>,
     stays: Vec<bool>,
     parts: Vec<&'a Dfa<Tally>>,
+    /// Of the question, of the domain, and of each part.
+    busy: [Busy; 2],
+    busy_parts: Vec<&'a Busy>,
     letters: Vec<u8>,
 }
 
@@ -309,6 +328,8 @@ impl<'a, Q: Label> Search<'a, Q> {
             stays: live(domain, |&d| d),
             domain,
             parts: groups().flat_map(|g| &g.tallies).collect(),
+            busy: [Busy::of(question), Busy::of(domain)],
+            busy_parts: groups().flat_map(|g| &g.busy).collect(),
             letters: letters.bytes(),
         }
     }
@@ -357,11 +378,16 @@ impl<Q: Label> Machine for Search<'_, Q> {
         next.extend(self.parts.iter().zip(&state[2..]).map(|(p, &s)| p.step(s, byte)));
         Some(next.into_boxed_slice())
     }
+
+    fn busy(&self, state: &Self::State) -> Bytes {
+        let all = self.busy.iter().chain(self.busy_parts.iter().copied()).zip(state);
+        all.fold(Bytes::default(), |known, (busy, &s)| known.union(busy.at(s)))
+    }
 }
 
 /// Visits every kind of string of `domain` whose label in `question` is `of` interest,
-/// shortest first, with that label, the tallies of all `sides`, and the string for who
-/// wants it. Stops when told to, and says whether it was.
+/// shortest first, with that label, the tallies of all `sides` (none or some of each kind of
+/// rule, no more), and the string for who wants it. Stops when told to, and says whether it was.
 ///
 /// # Errors
 /// [`TooLarge`] if the search outgrows `budget`.

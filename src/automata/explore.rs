@@ -6,7 +6,7 @@
 //! type letters, so the string that leads to a state is a shortest one. A machine
 //! answers `None` where nothing that matters can follow: that is how a question about
 //! one rule stays within the strings that the rule can match. Cost: states reached ×
-//! letters. Errors: [`TooLarge`] past the budget.
+//! letters that lead apart. Errors: [`TooLarge`] past the budget.
 
 // Columns index classes of the automata they come from; nodes point at earlier ones.
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
@@ -28,6 +28,75 @@ pub trait Machine {
     fn start(&self) -> Option<Self::State>;
     /// After one more byte; `None` if no string that goes on from there matters.
     fn step(&self, state: &Self::State, byte: u8) -> Option<Self::State>;
+    /// The bytes worth trying: all others lead to one state. All bytes, if not known.
+    fn busy(&self, _state: &Self::State) -> Bytes {
+        Bytes([u64::MAX; 4])
+    }
+}
+
+/// A set of bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bytes([u64; 4]);
+
+impl Bytes {
+    fn insert(&mut self, byte: u8) {
+        self.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
+    }
+
+    fn contains(self, byte: u8) -> bool {
+        self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
+    }
+
+    /// The bytes of both sets.
+    #[must_use]
+    pub fn union(self, other: Bytes) -> Bytes {
+        let mut all = self;
+        all.0.iter_mut().zip(other.0).for_each(|(word, more)| *word |= more);
+        all
+    }
+
+    /// Those of `letters` that are in the set, and the first of those that are not.
+    fn of(self, letters: &[u8]) -> impl Iterator<Item = u8> {
+        let mut other = false;
+        letters.iter().copied().filter(move |&l| {
+            self.contains(l) || !std::mem::replace(&mut other, true)
+        })
+    }
+}
+
+/// For each state of an automaton the bytes that do not lead where most do. A state within
+/// a word has one: a search that knows does not try the sixty others one by one.
+#[derive(Clone, Debug)]
+pub struct Busy(Vec<Bytes>);
+
+impl Busy {
+    /// Of an automaton. One byte stands for each class.
+    pub fn of<L: Label>(dfa: &Dfa<L>) -> Busy {
+        let reps = dfa.classes.reps();
+        let rows = dfa.trans.chunks_exact(dfa.classes.count());
+        let of_row = |row: &[u32]| {
+            // The candidate of a vote is the majority, if there is one.
+            let (mut most, mut votes) = (0, 0_u32);
+            for &to in row {
+                match votes {
+                    0 => (most, votes) = (to, 1),
+                    _ if most == to => votes += 1,
+                    _ => votes -= 1,
+                }
+            }
+            let mut busy = Bytes::default();
+            let others = row.iter().zip(reps).filter(|(to, _)| **to != most);
+            others.for_each(|(_, &rep)| busy.insert(rep));
+            busy
+        };
+        Busy(rows.map(of_row).collect())
+    }
+
+    /// Of a state.
+    #[must_use]
+    pub fn at(&self, state: u32) -> Bytes {
+        self.0[state as usize]
+    }
 }
 
 /// One byte for each group of bytes that several automata do not tell apart.
@@ -180,7 +249,7 @@ pub fn explore<M: Machine>(
         if visit(&Found { state: &states[done], nodes: &nodes, at: done }) {
             return Ok(true);
         }
-        for &byte in letters {
+        for byte in machine.busy(&states[done]).of(letters) {
             let Some(next) = machine.step(&states[done], byte) else { continue };
             if states.len() >= budget {
                 return Err(TooLarge::States(budget));
@@ -217,7 +286,7 @@ pub fn seek<M: Machine>(
         if wanted(&states[at]) {
             return Ok(Some(Found { state: &states[at], nodes: &nodes, at }.string()));
         }
-        for &byte in letters {
+        for byte in machine.busy(&states[at]).of(letters) {
             let Some(next) = machine.step(&states[at], byte) else { continue };
             if states.len() >= budget {
                 return Err(TooLarge::States(budget));

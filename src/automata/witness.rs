@@ -73,6 +73,11 @@ pub fn shortest_over_pair<A: Label, B: Label>(
         return Err(TooLarge::Classes);
     }
     let letters = letters(a, &Columns::of(a).join(&Columns::of(b)));
+    // Where one automaton is stuck and no label of the other helps, nothing follows: most
+    // pairs of rules part at their first letter.
+    let (of_a, of_b) = (kinds(a), kinds(b));
+    let stuck_a = stuck(a, |x| of_b.as_ref().is_none_or(|b| b.iter().any(|y| wanted(x, y))));
+    let stuck_b = stuck(b, |y| of_a.as_ref().is_none_or(|a| a.iter().any(|x| wanted(x, y))));
     let mut seen: PairMap<()> = PairMap::default();
     seen.insert(pair_key(a.start, b.start), ());
     if wanted(a.label(a.start), b.label(b.start)) {
@@ -83,7 +88,7 @@ pub fn shortest_over_pair<A: Label, B: Label>(
         let (row_a, row_b) = (a.row(x), b.row(y));
         for &(class, byte) in &letters {
             let (x, y) = (row_a[usize::from(class)], row_b[usize::from(class)]);
-            if seen.insert(pair_key(x, y), ()).is_some() {
+            if stuck_a.contains(&x) || stuck_b.contains(&y) || seen.insert(pair_key(x, y), ()).is_some() {
                 continue;
             }
             search.push(node, byte, (x, y));
@@ -96,6 +101,31 @@ pub fn shortest_over_pair<A: Label, B: Label>(
         }
     }
     Ok(None)
+}
+
+/// The labels that states have, each once; `None` if they are many.
+fn kinds<L: Label>(dfa: &Dfa<L>) -> Option<Vec<&L>> {
+    let mut kinds: Vec<&L> = Vec::new();
+    for label in &dfa.labels {
+        if !kinds.contains(&label) {
+            if kinds.len() == MOST_KINDS {
+                return None;
+            }
+            kinds.push(label);
+        }
+    }
+    Some(kinds)
+}
+
+/// Labels that are tried one by one.
+const MOST_KINDS: usize = 8;
+
+/// The states that lead to themselves only and whose label does not `help`; of a minimal
+/// automaton at most one a label.
+fn stuck<L: Label>(dfa: &Dfa<L>, mut help: impl FnMut(&L) -> bool) -> Vec<u32> {
+    let rows = dfa.trans.chunks_exact(dfa.classes.count()).zip(0_u32..);
+    let stays = rows.filter(|(row, state)| row.iter().all(|to| to == state)).map(|(_, s)| s);
+    stays.filter(|&state| !help(dfa.label(state))).collect()
 }
 
 /// A shortest string whose labels in all automata together satisfy `wanted`: for

@@ -4,7 +4,9 @@ use super::{Answer, Oracle, words};
 use crate::hir::CommandRule;
 use crate::syntax::ast::{Pattern, PatternKind};
 use mero_runtime::{Effect, Permission, Phase, Reason, phases};
-use regex::bytes::RegexBuilder;
+use regex::bytes::{Regex, RegexBuilder};
+use std::cell::RefCell;
+use std::collections::HashMap;
 
 /// The text of an argument vector: its words, joined by blanks.
 #[must_use]
@@ -124,17 +126,7 @@ fn matches(
     match pattern.kind {
         PatternKind::Word => words::matches(&pattern.text, argv, base),
         PatternKind::Regex => {
-            let regex = |unicode: bool| {
-                // `\b`, `\w` and kin are those of ASCII unless the pattern names
-                // other letters.
-                let text = if unicode {
-                    pattern.text.replace("\\b", "(?-u:\\b)")
-                } else {
-                    pattern.text.clone()
-                };
-                RegexBuilder::new(&text).case_insensitive(true).unicode(unicode).build()
-            };
-            plain(regex(false).or_else(|_| regex(true)).is_ok_and(|r| r.is_match(text)))
+            plain(regex(&pattern.text, |r| r.is_match(text)))
         }
         PatternKind::Glob => {
             let lower = |t: &[u8]| t.to_ascii_lowercase();
@@ -146,4 +138,34 @@ fn matches(
             plain(!needle.is_empty() && hay.windows(needle.len()).any(|w| w == needle))
         }
     }
+}
+
+thread_local! {
+    /// Regular expressions that were compiled: a policy's few are asked thousands of times.
+    static COMPILED: RefCell<HashMap<String, Option<Regex>>> = RefCell::new(HashMap::new());
+}
+
+/// Expressions that are kept; all are forgotten when there are more.
+const MOST_COMPILED: usize = 1_000;
+
+/// Whether a regular expression is valid and `holds`.
+fn regex(pattern: &str, holds: impl Fn(&Regex) -> bool) -> bool {
+    let build = |unicode: bool| {
+        // `\b`, `\w` and kin are those of ASCII unless the pattern names other letters.
+        let text = if unicode {
+            pattern.replace("\\b", "(?-u:\\b)")
+        } else {
+            pattern.to_owned()
+        };
+        RegexBuilder::new(&text).case_insensitive(true).unicode(unicode).build()
+    };
+    COMPILED.with_borrow_mut(|known| {
+        if known.len() > MOST_COMPILED {
+            known.clear();
+        }
+        if !known.contains_key(pattern) {
+            known.insert(pattern.to_owned(), build(false).or_else(|_| build(true)).ok());
+        }
+        known.get(pattern).and_then(Option::as_ref).is_some_and(holds)
+    })
 }
