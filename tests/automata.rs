@@ -9,6 +9,7 @@
 )]
 
 use meroc::automata::argv;
+use meroc::automata::explore::{Busy, Bytes, Machine, explore};
 use meroc::automata::witness::{shortest, shortest_over_all, shortest_over_pair, witnesses};
 use meroc::automata::{
     ByteSet, Classes, Dfa, Re, TooLarge, complement, determinize, difference, equivalent, glob,
@@ -98,6 +99,31 @@ fn dfa(re: &Re, classes: &Arc<Classes>) -> Dfa<bool> {
     determinize(re, classes, BUDGET).unwrap()
 }
 
+struct Pair<'a> {
+    a: &'a Dfa<bool>,
+    b: &'a Dfa<bool>,
+    busy: Option<(Busy, Busy)>,
+}
+
+impl Machine for Pair<'_> {
+    type State = (u32, u32);
+
+    fn start(&self) -> Option<(u32, u32)> {
+        Some((self.a.start(), self.b.start()))
+    }
+
+    fn step(&self, state: &(u32, u32), byte: u8) -> Option<(u32, u32)> {
+        Some((self.a.step(state.0, byte), self.b.step(state.1, byte)))
+    }
+
+    fn busy(&self, state: &(u32, u32)) -> Bytes {
+        match &self.busy {
+            Some((a, b)) => a.at(state.0).union(b.at(state.1)),
+            None => Bytes::ALL,
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -156,6 +182,23 @@ proptest! {
         for (label, text) in witnesses(&product(&a, &b, |&x, &y| (x, y), BUDGET).unwrap()) {
             prop_assert_eq!(label, (*a.run(&text), *b.run(&text)));
         }
+    }
+
+    #[test]
+    fn a_search_that_leaves_out_idle_letters_finds_the_same(x in re(), y in re()) {
+        let classes = abc();
+        let (a, b) = (dfa(&x, &classes), dfa(&y, &classes));
+        let search = |busy: Option<(Busy, Busy)>| {
+            let mut found = Vec::new();
+            let pair = Pair { a: &a, b: &b, busy };
+            explore(&pair, b"abcz", BUDGET, |at| {
+                found.push((*at.state, at.string()));
+                false
+            })
+            .unwrap();
+            found
+        };
+        prop_assert_eq!(search(Some((Busy::of(&a), Busy::of(&b)))), search(None));
     }
 
     #[test]

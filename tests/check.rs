@@ -145,6 +145,17 @@ fn what_is_safe_is_repaired() {
 }
 
 #[test]
+fn a_duplicate_goes_with_its_line() {
+    let policy = |more: &str| {
+        format!("edition 1\ncontext w {{\n  commands {{\n    allow \"a\"\n{more}  }}\n}}\n")
+    };
+    let d = files(&[("p.mero", &policy("    allow \"a\"\n"))]);
+    let (code, out, err) = run(d.path(), &["check", "p.mero", "--fix"]);
+    assert_eq!((code, out.as_str()), (0, "no findings in 1 file\n"), "{err}");
+    assert_eq!(fs::read_to_string(d.path().join("p.mero")).unwrap(), policy(""));
+}
+
+#[test]
 fn errors_are_repaired_where_one_repair_is_meant() {
     let d = files(&[(
         "p.mero",

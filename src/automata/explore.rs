@@ -30,7 +30,7 @@ pub trait Machine {
     fn step(&self, state: &Self::State, byte: u8) -> Option<Self::State>;
     /// The bytes worth trying: all others lead to one state. All bytes, if not known.
     fn busy(&self, _state: &Self::State) -> Bytes {
-        Bytes([u64::MAX; 4])
+        Bytes::ALL
     }
 }
 
@@ -39,6 +39,9 @@ pub trait Machine {
 pub struct Bytes([u64; 4]);
 
 impl Bytes {
+    /// All of them.
+    pub const ALL: Bytes = Bytes([u64::MAX; 4]);
+
     fn insert(&mut self, byte: u8) {
         self.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
     }

@@ -121,6 +121,7 @@ fn finding(view: &View<'_>, span: Span, thing: Thing, fate: &Fate) -> Option<Dia
             );
             let mut d = d.label(*of, "this one").help("remove one of the two");
             if thing == Thing::Command {
+                let span = view.policy.sources.whole_lines(span);
                 d.fix.push(Edit { span, text: String::new() });
             }
             d
