@@ -72,7 +72,7 @@ fn the_fields_of_the_format_leave_no_gap() {
         "3 × `u24`" => 9,
         "4 × `u24`" => 12,
         "6 × `u24`" => 18,
-        "8 bytes" => 8,
+        "`u64`" | "8 bytes" => 8,
         "32 bytes" => 32,
         other => panic!("`{other}` is no type of a field"),
     };

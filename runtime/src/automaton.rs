@@ -4,9 +4,11 @@
 //! addition and one load, and the label stands at the end of the row. Large
 //! automata have displaced rows: a state is an index, and a step looks whether
 //! the cell of the comb belongs to it. In both, states that lead nowhere else
-//! come first, so that a walk sees by number that it may stop.
+//! come first, so that a walk sees by number that it may stop; then those that only `/`
+//! and `.` lead out of, so that it may skip to the next one.
 
 use crate::format::automaton;
+use crate::outline::Outline;
 use crate::table::Record;
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
@@ -20,7 +22,9 @@ pub struct Automaton<'a> {
     defaults: &'a [u8],
     comb: &'a [u8],
     start: u32,
+    within: u32,
     absorbing: u32,
+    idle: u32,
     classes: u32,
     #[cfg(feature = "alloc")]
     states: u32,
@@ -52,7 +56,9 @@ impl<'a> Automaton<'a> {
             defaults,
             comb,
             start: record.u32(automaton::START),
+            within: record.u32(automaton::WITHIN),
             absorbing: record.u32(automaton::ABSORBING),
+            idle: record.u32(automaton::IDLE),
             classes: u32::from(record.u16(automaton::CLASSES)),
             #[cfg(feature = "alloc")]
             states: record.u32(automaton::STATES),
@@ -68,6 +74,12 @@ impl<'a> Automaton<'a> {
     #[must_use]
     pub fn start(&self) -> u32 {
         self.start
+    }
+
+    /// The state in the directories of those mounts whose class says so.
+    #[inline]
+    pub(crate) fn within(&self) -> u32 {
+        self.within
     }
 
     /// Whether no input leads out of `state`.
@@ -124,13 +136,15 @@ impl<'a> Automaton<'a> {
     #[inline]
     fn narrow(&self, state: u32, byte: u8) -> u32 {
         let at = (state as usize).wrapping_add(self.class(byte) as usize);
-        u32::from(Record(self.rows).u16(at.wrapping_mul(2)))
+        let (numbers, _) = self.rows.as_chunks::<2>();
+        numbers.get(at).map_or(0, |n| u32::from(u16::from_le_bytes(*n)))
     }
 
     #[inline]
     fn wide(&self, state: u32, byte: u8) -> u32 {
         let at = (state as usize).wrapping_add(self.class(byte) as usize);
-        Record(self.rows).u32(at.wrapping_mul(4))
+        let (numbers, _) = self.rows.as_chunks::<4>();
+        numbers.get(at).map_or(0, |n| u32::from_le_bytes(*n))
     }
 
     /// The state after one byte.
@@ -142,6 +156,45 @@ impl<'a> Automaton<'a> {
             (false, false) => self.narrow(state, byte),
             (false, true) => self.wide(state, byte),
         }
+    }
+
+    /// As [`Self::walk`] over a path from `from` on, which has this outline.
+    #[inline]
+    pub(crate) fn walk_outlined(
+        &self,
+        state: u32,
+        path: &[u8],
+        from: usize,
+        outline: &Outline,
+    ) -> u32 {
+        match (self.displaced, self.wide) {
+            (true, _) => self.run_outlined(state, path, from, outline, Self::displaced),
+            (false, false) => self.run_outlined(state, path, from, outline, Self::narrow),
+            (false, true) => self.run_outlined(state, path, from, outline, Self::wide),
+        }
+    }
+
+    #[inline(always)]
+    fn run_outlined(
+        &self,
+        mut state: u32,
+        path: &[u8],
+        mut at: usize,
+        outline: &Outline,
+        step: impl Fn(&Self, u32, u8) -> u32,
+    ) -> u32 {
+        while at < path.len() {
+            if state < self.idle {
+                if state < self.absorbing {
+                    break;
+                }
+                at = outline.stop(at);
+            }
+            let Some(&byte) = path.get(at) else { break };
+            state = step(self, state, byte);
+            at = at.wrapping_add(1);
+        }
+        state
     }
 
     /// The state after all bytes; stops early where none can matter.

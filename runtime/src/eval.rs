@@ -370,7 +370,7 @@ impl<'a> Context<'a> {
                     Some(false) => continue,
                     None => {
                         // All of this trie lies below the place.
-                        below = below.min(self.table.record(Section::Nodes, root).u8(node::BELOW));
+                        below = below.min(self.table.node(root).below);
                         if let Some(m) = self.table.record(Section::Nodes, root).option(node::MOUNT)
                         {
                             below = below.min(self.own_deletion(m));
@@ -450,15 +450,14 @@ impl<'a> Context<'a> {
         below: &mut u8,
     ) -> Option<u32> {
         loop {
-            let record = self.table.record(Section::Nodes, at);
-            let mount = record.option(node::MOUNT);
+            let node = self.table.node(at);
             let Some(segment) = segments.next() else {
-                *below = (*below).min(record.u8(node::BELOW));
-                return mount;
+                *below = (*below).min(node.below);
+                return node.mount;
             };
-            match self.table.symbol(at, segment) {
+            match node.child(&self.table, segment) {
                 Some(child) => at = child,
-                None => return mount,
+                None => return node.mount,
             }
         }
     }

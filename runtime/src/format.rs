@@ -242,8 +242,10 @@ pub mod context {
     /// Debug: rules of own allow, ask, deny, otherwise, opaque and tools
     /// otherwise, `u24` each or none.
     pub const FIELD_RULES: usize = 79;
+    /// The `slug_bit`s of its mounts' slugs, `u64`: most paths begin with none.
+    pub const SLUGS: usize = 97;
     /// Bytes.
-    pub const SIZE: usize = 97;
+    pub const SIZE: usize = 105;
 
     /// The context has no mounts and limits no place.
     pub const UNCONFINED: u8 = 1;
@@ -278,8 +280,10 @@ pub mod anchor {
 pub mod node {
     /// Deepest mount at or above it, `u24` or none.
     pub const MOUNT: usize = 0;
-    /// What deleting it meets in mounts below it: a class of `below`.
+    /// What deleting it meets in mounts below it: a class of `below`, and `LEAF`.
     pub const BELOW: usize = 3;
+    /// Set in `BELOW` where there is no child.
+    pub const LEAF: u8 = 0x80;
     /// Bytes.
     pub const SIZE: usize = 4;
 }
@@ -338,8 +342,10 @@ pub mod class {
     pub const DENY_DEPTH: usize = 12;
     /// Debug: rules that set allow, ask, deny, `u24` each or none.
     pub const RULES: usize = 13;
+    /// 1: the automata of the island are in their `WITHIN` states in the mount's directory.
+    pub const WITHIN: usize = 22;
     /// Bytes.
-    pub const SIZE: usize = 22;
+    pub const SIZE: usize = 23;
 }
 
 /// `islands`: the automata that decide hiding and `on` blocks below one
@@ -388,12 +394,19 @@ pub mod automaton {
     pub const CELL_COUNT: usize = 36;
     /// Bytes of a cell: that of `path_cell` or `rule_cell`.
     pub const CELL_SIZE: usize = 38;
+    /// States from `ABSORBING` up to this one are left by `/`, `.`, `\\` and NUL only,
+    /// `u32`.
+    pub const IDLE: usize = 39;
+    /// The state in the directories (a `/` behind them) of those mounts whose class says
+    /// so, `u32`.
+    pub const WITHIN: usize = 43;
     /// Bytes.
-    pub const SIZE: usize = 39;
+    pub const SIZE: usize = 47;
 
     /// A row for each state: a target for each class, then the state's label. A
     /// state is the offset of its row, in numbers, so that a step is one
-    /// addition and one load; `START` and `ABSORBING` are such offsets too.
+    /// addition and one load; `START`, `ABSORBING`, `IDLE` and
+    /// `WITHIN` are such offsets too.
     pub const DENSE: u8 = 0;
     /// Rows displaced into a comb: for each state a base (`u32`) and a default
     /// state, then the comb of owner and target. A state is its index.
@@ -531,6 +544,15 @@ pub mod rule_text {
     pub const TEXT: usize = 6;
     /// Bytes.
     pub const SIZE: usize = 11;
+}
+
+/// The bit of a name in `context::SLUGS`.
+#[must_use]
+#[inline]
+pub fn slug_bit(name: &[u8]) -> u64 {
+    let first = name.first().copied().map_or(0, u32::from);
+    let length = u32::try_from(name.len()).unwrap_or(u32::MAX);
+    1u64.wrapping_shl(first.wrapping_mul(5).wrapping_add(length.wrapping_mul(13)))
 }
 
 /// The hash of a key of the symbol map. Multiply-and-fold over eight bytes at a

@@ -44,6 +44,7 @@ mod links;
 #[cfg(feature = "alloc")]
 pub mod message;
 mod names;
+mod outline;
 #[cfg(feature = "alloc")]
 mod owned;
 mod path;

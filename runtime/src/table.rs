@@ -8,8 +8,8 @@ use crate::automaton::Automaton;
 use crate::decision::RuleId;
 use crate::error::TableError;
 use crate::format::{
-    self, FLAG_DEBUG, NONE24, SECTIONS, Section, context, file, hash, param, rule_text, spaces,
-    string, symbol,
+    self, FLAG_DEBUG, NONE24, SECTIONS, Section, context, file, hash, node, param, rule_text,
+    spaces, string, symbol,
 };
 use crate::validate;
 
@@ -183,6 +183,7 @@ impl<'a> Table<'a> {
         self.text(self.string(self.record(Section::Params, index), 0))
     }
 
+    #[inline(always)]
     pub(crate) fn section(&self, section: Section) -> &'a [u8] {
         self.sections.get(section as usize).copied().unwrap_or(&[])
     }
@@ -192,12 +193,14 @@ impl<'a> Table<'a> {
         u32::try_from(records).unwrap_or(0)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn record(&self, section: Section, index: u32) -> Record<'a> {
         let size = section.record();
         let start = (index as usize).saturating_mul(size);
         let data = self.section(section).get(start..).and_then(|d| d.get(..size));
-        Record(data.unwrap_or(&[]))
+        // Of the same size, so that no field is checked again where it is read.
+        static NOTHING: [u8; 128] = [0; 128];
+        Record(data.unwrap_or(NOTHING.get(..size).unwrap_or(&[])))
     }
 
     #[inline]
@@ -253,8 +256,39 @@ impl<'a> Table<'a> {
         None
     }
 
+    /// A directory on the way to mounts.
+    #[inline]
+    pub(crate) fn node(&self, index: u32) -> Node {
+        let record = self.record(Section::Nodes, index);
+        let below = record.u8(node::BELOW);
+        Node {
+            index,
+            mount: record.option(node::MOUNT),
+            below: below & !node::LEAF,
+            leaf: below & node::LEAF != 0,
+        }
+    }
+
     pub(crate) fn automaton(&self, index: u32) -> Automaton<'a> {
         Automaton::new(self.record(Section::Automata, index), self.section(Section::AutomataData))
+    }
+}
+
+/// A directory on the way to mounts.
+pub(crate) struct Node {
+    index: u32,
+    /// The deepest mount at or above it.
+    pub(crate) mount: Option<u32>,
+    /// What a `delete` of it meets below: a class of [`format::below`].
+    pub(crate) below: u8,
+    leaf: bool,
+}
+
+impl Node {
+    /// The directory of this name in it, if it is on the way to a mount.
+    #[inline]
+    pub(crate) fn child(&self, table: &Table<'_>, name: &[u8]) -> Option<u32> {
+        if self.leaf { None } else { table.symbol(self.index, name) }
     }
 }
 
@@ -295,6 +329,11 @@ impl<'a> Record<'a> {
     #[inline]
     pub(crate) fn u32(self, at: usize) -> u32 {
         self.array(at).map_or(0, u32::from_le_bytes)
+    }
+
+    #[inline]
+    pub(crate) fn u64(self, at: usize) -> u64 {
+        self.array(at).map_or(0, u64::from_le_bytes)
     }
 
     #[inline]

@@ -16,7 +16,7 @@ use crate::error::TableError;
 use crate::format::{
     DIGEST, DIRECTORY_ENTRY, FLAG_DEBUG, HEADER, MAGIC, NONE24, SECTIONS, Section, VERSION, anchor,
     automaton, below, class, context, file, hole, island, list, mount, node, param, path_cell,
-    rule, rule_cell, rule_text, spaces, string, symbol, tool,
+    rule, rule_cell, rule_text, slug_bit, spaces, string, symbol, tool,
 };
 use crate::table::{Record, Table};
 
@@ -297,12 +297,16 @@ fn symbols(table: &Table<'_>, r: Record<'_>) -> Check {
             ensure(
                 owner.list(context::MOUNTS).contains(&value),
                 "a slug of another context's mount",
-            )
+            )?;
+            let slug = table.slice(r.u24(symbol::TEXT), usize::from(r.u8(symbol::LENGTH)));
+            ensure(owner.u64(context::SLUGS) & slug_bit(slug) != 0, "a slug without its bit")
         }
         _ => {
             in_section(table, Section::Nodes, space)?;
             in_section(table, Section::Nodes, value)?;
             ensure(value > space, "a trie that does not descend")?;
+            let leaf = table.record(Section::Nodes, space).u8(node::BELOW) & node::LEAF;
+            ensure(leaf == 0, "a leaf that has a child")?;
             ensure(trie_of(table, space) == trie_of(table, value), "a way into another trie")
         }
     }
@@ -413,7 +417,10 @@ fn anchors(table: &Table<'_>, r: Record<'_>) -> Check {
 
 fn nodes(table: &Table<'_>, r: Record<'_>) -> Check {
     optional(table, Section::Mounts, r.u24(node::MOUNT))?;
-    ensure(r.u8(node::BELOW) <= below::FREE, "a class of deletion that does not exist")
+    ensure(
+        r.u8(node::BELOW) & !node::LEAF <= below::FREE,
+        "a class of deletion that does not exist",
+    )
 }
 
 fn mounts(table: &Table<'_>, r: Record<'_>) -> Check {
@@ -425,6 +432,7 @@ fn mounts(table: &Table<'_>, r: Record<'_>) -> Check {
 }
 
 fn classes(table: &Table<'_>, r: Record<'_>) -> Check {
+    flag(r.u8(class::WITHIN))?;
     in_section(table, Section::Mounts, r.u24(class::TOP))?;
     optional(table, Section::Islands, r.u24(class::ISLAND))?;
     for at in [class::ALLOW, class::ASK, class::DENY] {

@@ -61,9 +61,10 @@ impl Bytes {
     /// Those of `letters` that are in the set, and the first of those that are not.
     fn of(self, letters: &[u8]) -> impl Iterator<Item = u8> {
         let mut other = false;
-        letters.iter().copied().filter(move |&l| {
-            self.contains(l) || !std::mem::replace(&mut other, true)
-        })
+        letters
+            .iter()
+            .copied()
+            .filter(move |&l| self.contains(l) || !std::mem::replace(&mut other, true))
     }
 }
 

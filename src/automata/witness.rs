@@ -88,7 +88,10 @@ pub fn shortest_over_pair<A: Label, B: Label>(
         let (row_a, row_b) = (a.row(x), b.row(y));
         for &(class, byte) in &letters {
             let (x, y) = (row_a[usize::from(class)], row_b[usize::from(class)]);
-            if stuck_a.contains(&x) || stuck_b.contains(&y) || seen.insert(pair_key(x, y), ()).is_some() {
+            if stuck_a.contains(&x)
+                || stuck_b.contains(&y)
+                || seen.insert(pair_key(x, y), ()).is_some()
+            {
                 continue;
             }
             search.push(node, byte, (x, y));

@@ -125,9 +125,7 @@ fn matches(
     let plain = |matched: bool| matched.then(Vec::new);
     match pattern.kind {
         PatternKind::Word => words::matches(&pattern.text, argv, base),
-        PatternKind::Regex => {
-            plain(regex(&pattern.text, |r| r.is_match(text)))
-        }
+        PatternKind::Regex => plain(regex(&pattern.text, |r| r.is_match(text))),
         PatternKind::Glob => {
             let lower = |t: &[u8]| t.to_ascii_lowercase();
             plain(words::text_glob(&pattern.text.to_ascii_lowercase(), &lower(text)))
@@ -152,11 +150,7 @@ const MOST_COMPILED: usize = 1_000;
 fn regex(pattern: &str, holds: impl Fn(&Regex) -> bool) -> bool {
     let build = |unicode: bool| {
         // `\b`, `\w` and kin are those of ASCII unless the pattern names other letters.
-        let text = if unicode {
-            pattern.replace("\\b", "(?-u:\\b)")
-        } else {
-            pattern.to_owned()
-        };
+        let text = if unicode { pattern.replace("\\b", "(?-u:\\b)") } else { pattern.to_owned() };
         RegexBuilder::new(&text).case_insensitive(true).unicode(unicode).build()
     };
     COMPILED.with_borrow_mut(|known| {

@@ -1,6 +1,7 @@
 //! Automata as bytes: class map, rows, labels, cells.
 //!
-//! Absorbing states come first so that a walker sees by number that it may stop.
+//! Absorbing states come first so that a walker sees by number that it may stop; then
+//! those that wait for the next `/` or `.`, so that it sees that it may skip.
 //! Rows are dense while that is small; larger automata have their rows displaced
 //! into one comb (first fit, densest rows first), where a row keeps only what
 //! differs from its commonest target (Tarjan and Yao, 1979, with defaults).
@@ -43,19 +44,33 @@ fn u32_of(n: usize) -> u32 {
 }
 
 impl Automata {
-    /// Adds an automaton whose labels `cell` turns into bytes of one size.
+    /// Adds an automaton whose labels `cell` turns into bytes of one size; `within` is its
+    /// state in the directories of most mounts.
     /// `None` if it has more states or distinct cells than a table holds.
     pub(super) fn add<L: Label>(
         &mut self,
         dfa: &Dfa<L>,
+        within: Option<u32>,
         cell: impl Fn(&L) -> Vec<u8>,
     ) -> Option<u32> {
         let width = dfa.classes().count();
         let states = dfa.states();
         let absorbing = |s: usize| dfa.row(u32_of(s)).iter().all(|&t| t as usize == s);
+        // Classes that are nothing but separators of segments and of extensions, or what
+        // no path that is skipped through holds.
+        let mut leaves = vec![true; width];
+        for (byte, &class) in (0..=255u8).zip(dfa.classes().map()) {
+            leaves[usize::from(class)] &= matches!(byte, b'/' | b'.' | b'\\' | 0);
+        }
+        let idle = |s: usize| {
+            let mut row = dfa.row(u32_of(s)).iter().zip(&leaves);
+            row.all(|(&t, &leaves)| leaves || t as usize == s)
+        };
         let mut order = (0..states).filter(|&s| absorbing(s)).collect::<Vec<_>>();
-        let first_other = order.len();
-        order.extend((0..states).filter(|&s| !absorbing(s)));
+        let absorbed = order.len();
+        order.extend((0..states).filter(|&s| !absorbing(s) && idle(s)));
+        let first_busy = order.len();
+        order.extend((0..states).filter(|&s| !idle(s)));
         let mut number = vec![0u32; states];
         for (new, &old) in order.iter().enumerate() {
             number[old] = u32_of(new);
@@ -135,7 +150,7 @@ impl Automata {
         r.extend(u16::try_from(width).unwrap_or(256).to_le_bytes());
         let scale = if comb.is_some() { 1 } else { u32_of(stride) };
         r.extend((number[dfa.start() as usize] * scale).to_le_bytes());
-        r.extend((u32_of(first_other) * scale).to_le_bytes());
+        r.extend((u32_of(absorbed) * scale).to_le_bytes());
         r.push(layout);
         r.push(u8::try_from(bytes).unwrap_or(4));
         r.extend(start_of_rows.to_le_bytes());
@@ -144,6 +159,8 @@ impl Automata {
         r.extend(start_of_cells.to_le_bytes());
         r.extend(u16::try_from(cells.len()).unwrap_or(0).to_le_bytes());
         r.push(u8::try_from(cell_size).unwrap_or(0));
+        r.extend((u32_of(first_busy) * scale).to_le_bytes());
+        r.extend((number[within.unwrap_or(dfa.start()) as usize] * scale).to_le_bytes());
         self.records.extend(r);
         let index = self.count;
         self.count += 1;

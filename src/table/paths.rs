@@ -81,6 +81,15 @@ pub(super) struct Island {
 }
 
 impl Island {
+    /// The states in a directory below the top-level mount, a `/` behind it.
+    pub(super) fn states(&self, segments: &[String]) -> Vec<u32> {
+        let through = |dfa: &Dfa<Cell>, state: u32, segment: &String| {
+            dfa.step(dfa.advance(state, segment.as_bytes()), b'/')
+        };
+        let walk = |dfa: &Dfa<Cell>| segments.iter().fold(dfa.start(), |s, n| through(dfa, s, n));
+        self.automata.iter().map(walk).collect()
+    }
+
     /// What the automata say of a directory below the top-level mount.
     pub(super) fn directory(&self, segments: &[String]) -> Cell {
         let mut states = self.automata.iter().map(Dfa::start).collect::<Vec<_>>();

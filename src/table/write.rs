@@ -9,7 +9,7 @@ use crate::hir::{Anchor, Context, Policy};
 use crate::library::{DEFAULT_WRAPPERS, HARMLESS_ENV};
 use crate::source::{FileId, Span};
 use mero_runtime::format::{
-    self as f, FLAG_DEBUG, HEADER, MAGIC, NONE24, SECTIONS, Section, VERSION, below, spaces,
+    self as f, FLAG_DEBUG, HEADER, MAGIC, NONE24, SECTIONS, Section, VERSION, below, node, spaces,
 };
 use mero_runtime::{Effect, Permission, Phase, blake3};
 use std::collections::{BTreeMap, HashMap};
@@ -138,8 +138,18 @@ impl Writer {
         span: Span,
         cell: impl Fn(&L) -> Vec<u8>,
     ) -> Write<u32> {
+        self.automaton_within(dfa, None, span, cell)
+    }
+
+    fn automaton_within<L: crate::automata::Label>(
+        &mut self,
+        dfa: &crate::automata::Dfa<L>,
+        within: Option<u32>,
+        span: Span,
+        cell: impl Fn(&L) -> Vec<u8>,
+    ) -> Write<u32> {
         self.automata
-            .add(dfa, cell)
+            .add(dfa, within, cell)
             .ok_or_else(|| outgrown(span, "states or verdicts in one automaton"))
     }
 
@@ -156,11 +166,14 @@ impl Writer {
         Ok((first, u32_of(automata.len())))
     }
 
-    fn island(&mut self, island: Option<&Island>, span: Span) -> Write<u32> {
+    fn island(&mut self, island: Option<&Island>, within: &[u32], span: Span) -> Write<u32> {
         let Some(island) = island else { return Ok(NONE24) };
-        let automata = self.group(&island.automata, span, Cell::bytes)?;
+        let first = self.automata.count;
+        for (index, dfa) in island.automata.iter().enumerate() {
+            self.automaton_within(dfa, within.get(index).copied(), span, Cell::bytes)?;
+        }
         let mut r = Vec::new();
-        put_list(&mut r, automata);
+        put_list(&mut r, (first, u32_of(island.automata.len())));
         r.push(if island.lockstep { f::island::LOCKSTEP } else { 0 });
         self.push(Section::Islands, r);
         let index = self.islands;
@@ -182,7 +195,7 @@ impl Writer {
         let (first_mount, anchors) = self.mounts(policy, number, context, options)?;
         let island = if context.unconfined.is_some() && context.mounts.is_empty() {
             let island = paths::unconfined(context, &mut self.numbers, options)?;
-            self.island(island.as_ref(), span)?
+            self.island(island.as_ref(), &[], span)?
         } else {
             NONE24
         };
@@ -260,6 +273,8 @@ impl Writer {
             let rule = self.numbers.of_option(span);
             put24(&mut r, rule);
         }
+        let slugs = context.mounts.iter().map(|m| f::slug_bit(m.slug.as_bytes()));
+        r.extend(slugs.fold(0, |all, bit| all | bit).to_le_bytes());
         self.push(Section::Contexts, r);
         Ok(())
     }
@@ -282,6 +297,7 @@ impl Writer {
         }
         let mut numbers = HashMap::new();
         let mut built = HashMap::new();
+        let mut inside = vec![false; context.mounts.len()];
         for (&root, of_root) in &members {
             let span = context.mounts.get(root).map_or(context.span, |m| m.span);
             let island = paths::island(context, root, of_root, &mut self.numbers, options)?;
@@ -299,7 +315,8 @@ impl Writer {
                         .sum::<usize>(),
                 ),
             );
-            numbers.insert(root, self.island(island.as_ref(), span)?);
+            let most = island.as_ref().map(|island| within(context, island, of_root, &mut inside));
+            numbers.insert(root, self.island(island.as_ref(), &most.unwrap_or_default(), span)?);
             built.insert(root, island);
         }
         let statics =
@@ -324,7 +341,8 @@ impl Writer {
                 let mut r = Vec::new();
                 let governs = node.governs.map(|m| first.saturating_add(u32_of(m)));
                 put24(&mut r, governs.unwrap_or(NONE24));
-                r.push(node.below);
+                let leaf = if node.children.is_empty() { node::LEAF } else { 0 };
+                r.push(node.below | leaf);
                 self.push(Section::Nodes, r);
                 if let Some(slot) = node.here.and_then(|m| node_of_mount.get_mut(m)) {
                     *slot = own;
@@ -362,6 +380,7 @@ impl Writer {
             for span in s.spans {
                 put24(&mut class, self.numbers.of_option(span));
             }
+            class.push(u8::from(inside.get(index).copied().unwrap_or(false)));
             let class = self.class(class, mount.span)?;
             let mut r = Vec::new();
             put24(&mut r, node_of_mount.get(index).copied().unwrap_or(0));
@@ -584,4 +603,30 @@ fn deletion(
     } else {
         below::FREE
     }
+}
+
+/// The states that an island's automata are in, in the directories of most of its mounts;
+/// marks the mounts of which that is so.
+fn within(context: &Context, island: &Island, members: &[usize], inside: &mut [bool]) -> Vec<u32> {
+    let states = members
+        .iter()
+        .filter_map(|&m| {
+            let top = context.mounts.get(paths::top(context, m))?;
+            let below = context.mounts.get(m)?.host.segments.get(top.host.segments.len()..)?;
+            Some((m, island.states(below)))
+        })
+        .collect::<Vec<_>>();
+    let mut counts: BTreeMap<&[u32], usize> = BTreeMap::new();
+    for (_, vector) in &states {
+        let count = counts.entry(vector).or_default();
+        *count = count.saturating_add(1);
+    }
+    let most = counts.into_iter().max_by_key(|(_, count)| *count).map(|(v, _)| v.to_vec());
+    let most = most.unwrap_or_default();
+    for (mount, vector) in &states {
+        if let Some(slot) = inside.get_mut(*mount) {
+            *slot = *vector == most;
+        }
+    }
+    most
 }

@@ -29,21 +29,24 @@ pub(super) fn automata(table: &Table<'_>, r: Record<'_>, end: &mut usize) -> Che
     let count = states as usize;
     let cell_count = r.u16(automaton::CELL_COUNT);
     let (start, absorbing) = (r.u32(automaton::START), r.u32(automaton::ABSORBING));
+    let (idle, within) = (r.u32(automaton::IDLE), r.u32(automaton::WITHIN));
+    ensure(absorbing <= idle, "idle states before absorbing ones")?;
     match r.u8(automaton::LAYOUT) {
         automaton::DENSE => {
             let stride = u32::from(classes).saturating_add(1);
             let past = states.checked_mul(stride).ok_or("more rows than can be numbered")?;
             let rows = Rows::new(stride, past);
-            ensure(rows.has(start), "a start state that does not exist")?;
+            ensure(rows.has(start) && rows.has(within), "a start state that does not exist")?;
             ensure(absorbing == past || rows.has(absorbing), "absorbing states that do not exist")?;
+            ensure(idle == past || rows.has(idle), "idle states that do not exist")?;
             let numbers = own(automaton::ROWS, (past as usize).saturating_mul(width))?;
             for row in numbers.chunks_exact((stride as usize).saturating_mul(width)) {
                 rows.check(row, width, cell_count)?;
             }
         }
         automaton::DISPLACED => {
-            ensure(start < states, "a start state that does not exist")?;
-            ensure(absorbing <= states, "absorbing states that do not exist")?;
+            ensure(start < states && within < states, "a start state that does not exist")?;
+            ensure(idle <= states, "idle states that do not exist")?;
             let comb = r.u32(automaton::COMB) as usize;
             let bases = count.saturating_mul(4);
             let defaults = count.saturating_mul(width);
