@@ -17,7 +17,9 @@ const MAX_HEADERS: usize = 64;
 /// For a request to be there, and again for an answer to be taken.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// For a caller to see an answer that came before the end of its request.
-const PARTING: Duration = Duration::from_millis(500);
+pub(crate) const PARTING: Duration = Duration::from_millis(500);
+/// The same, where others wait for that.
+pub(crate) const BRIEFLY: Duration = Duration::from_millis(50);
 
 /// A request without its body.
 #[derive(Debug)]
@@ -168,8 +170,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends the answer and ends the connection.
-    pub(crate) fn send(mut self, answer: &Answer) {
+    /// Sends the answer and ends the connection, which waits `parting` for the caller.
+    pub(crate) fn send(mut self, answer: &Answer, parting: Duration) {
         let (status, body) = (answer.status, answer.body.to_string());
         let name = match status {
             200 => "OK",
@@ -190,7 +192,7 @@ impl Connection {
         }
         // Closed with bytes unread, the connection would be reset, and an answer to a
         // request that was not read to its end be lost.
-        self.until = soon(PARTING);
+        self.until = soon(parting);
         let mut buffer = [0; 4096];
         while self.read(&mut buffer).is_ok_and(|count| count > 0) {}
     }

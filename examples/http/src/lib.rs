@@ -24,9 +24,9 @@ pub use approvals::{Approvals, MOST_WAITING};
 pub use auth::{Tokens, random};
 pub use http::{MAX_BODY, MAX_HEAD};
 pub use sessions::MOST_SESSIONS;
-pub use tools::{MAX_OUTPUT, MAX_TIME};
+pub use tools::{MAX_ASKED, MAX_OUTPUT, MAX_TIME};
 
-use self::http::{Answer, Connection};
+use self::http::{Answer, BRIEFLY, Connection, PARTING};
 use self::sessions::Sessions;
 use mero_runtime::host::approval::Timeout;
 use mero_runtime::host::audit::{Audit, Event, JsonLines, Memory, Sink};
@@ -181,7 +181,9 @@ pub fn serve(listener: &TcpListener, host: &Host, stop: &AtomicBool) -> io::Resu
         while !stop.load(Ordering::Relaxed) {
             let Some(stream) = accept(listener) else { continue };
             let Some(place) = connections.enter() else {
-                Connection::new(stream).send(&Answer::error(503, "too many connections"));
+                // The next one is not accepted before this one has gone.
+                let busy = Answer::error(503, "too many connections");
+                Connection::new(stream).send(&busy, BRIEFLY);
                 continue;
             };
             // Where no thread can be had, the connection is closed.
@@ -226,5 +228,5 @@ fn converse(stream: TcpStream, host: &Host, port: u16, stop: &AtomicBool) {
         .head()
         .and_then(|head| routes::answer(host, port, stop, &head, &mut connection))
         .unwrap_or_else(|answer| answer);
-    connection.send(&answer);
+    connection.send(&answer, PARTING);
 }

@@ -16,6 +16,8 @@ pub const MAX_OUTPUT: usize = 256 * 1024;
 pub const MAX_TIME: Duration = Duration::from_secs(60);
 /// Entries of a directory that are handed on.
 const MAX_LISTED: usize = 10_000;
+/// Bytes of a path or command: what is asked for is kept, on the list and in the audit.
+pub const MAX_ASKED: usize = 16 * 1024;
 /// Characters of the words that a person is shown.
 const MAX_WHY: usize = 500;
 
@@ -33,6 +35,19 @@ pub(crate) fn call(
         _ => return Err(Answer::error(404, "there is no such tool")),
     };
     fields(body, known)?;
+    let length = |v: &Value| match v {
+        Value::String(text) => text.len(),
+        // With what stands between the words.
+        Value::Array(_) => v.to_string().len(),
+        _ => 0,
+    };
+    if ["path", "command", "argv"]
+        .iter()
+        .filter_map(|k| body.get(*k))
+        .any(|v| length(v) > MAX_ASKED)
+    {
+        return Err(Answer::error(413, "the path or command is too long"));
+    }
     let why = if body.contains_key("why") { text(body, "why")? } else { "" };
     let why = why.chars().take(MAX_WHY).collect::<String>();
     if tool == "run" {
