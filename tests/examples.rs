@@ -25,13 +25,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The examples with the number of their test cases and assertions.
-const EXAMPLES: [(&str, usize, usize); 6] = [
+const EXAMPLES: [(&str, usize, usize); 7] = [
     ("report-writer", 21, 2),
     ("code-review", 26, 2),
     ("release", 35, 3),
     ("team", 28, 2),
     ("embed", 6, 0),
     ("tools", 7, 0),
+    ("http", 12, 0),
 ];
 
 fn directory(example: &str) -> PathBuf {
@@ -156,7 +157,7 @@ fn run(block: &str, directory: &Path) -> String {
 #[cfg(unix)]
 #[test]
 fn the_readmes_show_what_is_printed() {
-    for (name, ..) in EXAMPLES.iter().filter(|(name, ..)| !["embed", "tools"].contains(name)) {
+    for (name, ..) in EXAMPLES.iter().filter(|(name, ..)| !["embed", "tools", "http"].contains(name)) {
         let source = directory(name);
         let copy = tempfile::tempdir().unwrap();
         for entry in fs::read_dir(&source).unwrap() {
