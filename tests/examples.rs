@@ -157,7 +157,9 @@ fn run(block: &str, directory: &Path) -> String {
 #[cfg(unix)]
 #[test]
 fn the_readmes_show_what_is_printed() {
-    for (name, ..) in EXAMPLES.iter().filter(|(name, ..)| !["embed", "tools", "http"].contains(name)) {
+    for (name, ..) in
+        EXAMPLES.iter().filter(|(name, ..)| !["embed", "tools", "http"].contains(name))
+    {
         let source = directory(name);
         let copy = tempfile::tempdir().unwrap();
         for entry in fs::read_dir(&source).unwrap() {

@@ -202,3 +202,32 @@ fn messages_say_what_is_missing_and_no_more() {
     assert!(error.to_string().ends_with("it is not granted on the mount `root`"), "{error}");
     assert!(said(guard.read("/a\u{202e}b", "")).contains("\\u{202e}"));
 }
+
+#[test]
+fn no_message_tells_where_on_the_host_things_are() {
+    let world = World::new(&["work/a", "work/d/secret.key", "work/gone -> d/none", "pkg/f"]);
+    let guard = world.guard(
+        r#"mount root at "./work" { allow read | write | delete  hide "*.key" }
+           mount pkg at "./pkg" { allow read | write }"#,
+    );
+    let messages = [
+        guard.read("/none", "").unwrap_err(),
+        guard.read("/gone", "").unwrap_err(),
+        guard.read("/pkg/none", "").unwrap_err(),
+        guard.read_dir("/a", "").unwrap_err(),
+        guard.create_dir("/pkg/f", "").unwrap_err(),
+        guard.remove("/none", "").unwrap_err(),
+        guard.remove("/pkg/f", "").unwrap_err(),
+        guard.remove_all("/d", "").unwrap_err(),
+        guard.rename("/none", "/x", "").unwrap_err(),
+        guard.rename("/a", "/pkg/none/x", "").unwrap_err(),
+        guard.write("/pkg/none/x", b"", "").unwrap_err(),
+    ];
+    let host = world.root();
+    for error in &messages {
+        let text = error.to_string();
+        assert!(!text.contains(host.to_str().unwrap()), "{text}");
+    }
+    assert!(messages[2].to_string().contains("`/pkg/none`"), "{}", messages[2]);
+    assert!(messages[1].to_string().contains("`/d/none`"), "{}", messages[1]);
+}

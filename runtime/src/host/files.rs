@@ -25,7 +25,7 @@ use rustix::io::Errno;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How often a call begins again when the file system changes under it.
 const TRIES: usize = 16;
@@ -430,13 +430,27 @@ impl Guard {
             }
             None => {
                 let denied = Decision::new(Effect::Deny, Reason::Outside);
-                Err(self.refusal(&denied, real, permissions))
+                Err(self.refusal(&denied, self.shown(real).as_os_str().as_bytes(), permissions))
             }
         }
     }
 
+    /// A place as an agent may name it: where its mounts are on the host is not told.
+    pub(super) fn shown(&self, real: &[u8]) -> PathBuf {
+        let Some(bound) = self.bound() else { return path_of(real) };
+        match bound.of_real(real) {
+            // The file system of a context without mounts has no slug.
+            Some((mount, rest)) if matches!(&*mount.slug, "" | "root") => {
+                path_of(&[b"/", rest].concat())
+            }
+            Some((mount, rest)) => path_of(&[b"/", mount.slug.as_bytes(), b"/", rest].concat()),
+            // What a link led to, say.
+            None => PathBuf::from("a place outside"),
+        }
+    }
+
     pub(super) fn failed(&self, real: &[u8], permissions: Permission, error: Errno) -> Error {
-        Error::io(&path_action(&path_of(real), permissions), error.into())
+        Error::io(&path_action(&self.shown(real), permissions), error.into())
     }
 }
 

@@ -5,7 +5,6 @@ use crate::decision::{Decision, Effect, Permission, Reason};
 use crate::host::beneath;
 use crate::host::error::{Error, ErrorKind};
 use crate::host::guard::Guard;
-use crate::host::policy::path_of;
 use crate::host::resolve::joined;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
@@ -62,7 +61,7 @@ impl Guard {
             Reason::ApprovalRequired => Reason::NotGranted,
             reason => reason,
         });
-        let action = path_action(&path_of(real), permissions);
+        let action = path_action(&self.shown(real), permissions);
         Error::new(kind, format!("Denied: {action}: something in it is protected"))
     }
 
