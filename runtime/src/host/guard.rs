@@ -11,7 +11,6 @@ use super::request::{Action, Requester};
 use super::resolve::{End, Resolver, joined};
 use crate::decision::{Decision, Effect, Kind, Permission, Phase, Reason};
 use crate::eval::Session;
-use crate::path::MAX_PATH;
 use crate::table::Context;
 use arc_swap::ArcSwapOption;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -408,7 +407,8 @@ impl Guard {
         if decision.effect != Effect::Allow {
             return None;
         }
-        let mut buffer = [0u8; MAX_PATH];
+        // Longer ones are looked at closely: to clear room for the longest takes long.
+        let mut buffer = [0u8; 512];
         let place = context.place(&session, path_here).ok()?;
         let (mount, rest) = bound.of_written(place.copy_to(&mut buffer)?)?;
         let handle = mount.handle.as_ref().filter(|_| !mount.folds && !rest.contains(&b'\\'))?;

@@ -186,12 +186,45 @@ pub(crate) struct Mount {
     pub(crate) folds: bool,
 }
 
+/// Mounts by their directories.
+#[derive(Debug, Default)]
+struct Places {
+    by: HashMap<Vec<u8>, usize>,
+    /// Which lengths the directories have: all others need no look.
+    lengths: Vec<bool>,
+}
+
+impl Places {
+    /// Adds a mount; gives the one that was there.
+    fn insert(&mut self, directory: Vec<u8>, index: usize) -> Option<usize> {
+        if self.lengths.len() <= directory.len() {
+            self.lengths.resize(directory.len().saturating_add(1), false);
+        }
+        if let Some(known) = self.lengths.get_mut(directory.len()) {
+            *known = true;
+        }
+        self.by.insert(directory, index)
+    }
+
+    /// The deepest mount that a path lies in, and the rest of the path.
+    fn deepest<'p>(&self, path: &'p [u8]) -> Option<(usize, &'p [u8])> {
+        ancestors(path).find_map(|a| {
+            if !self.lengths.get(a.len()).is_some_and(|known| *known) {
+                return None;
+            }
+            let index = *self.by.get(a)?;
+            let rest = path.get(a.len()..).unwrap_or(&[]);
+            Some((index, rest.strip_prefix(b"/").unwrap_or(rest)))
+        })
+    }
+}
+
 /// A context on this host.
 #[derive(Debug)]
 pub(crate) struct Bound {
     pub(crate) mounts: Vec<Mount>,
-    by_real: HashMap<Vec<u8>, usize>,
-    by_written: HashMap<Vec<u8>, usize>,
+    by_real: Places,
+    by_written: Places,
     /// The root of the file system, for a context without mounts.
     pub(crate) filesystem: Option<Mount>,
 }
@@ -301,16 +334,9 @@ impl Bound {
         Some((self.filesystem.as_ref()?, path.strip_prefix(b"/")?))
     }
 
-    fn deepest<'p>(
-        &self,
-        by: &HashMap<Vec<u8>, usize>,
-        path: &'p [u8],
-    ) -> Option<(&Mount, &'p [u8])> {
-        ancestors(path).find_map(|a| {
-            let mount = self.mounts.get(*by.get(a)?)?;
-            let rest = path.get(a.len()..).unwrap_or(&[]);
-            Some((mount, rest.strip_prefix(b"/").unwrap_or(rest)))
-        })
+    fn deepest<'p>(&self, by: &Places, path: &'p [u8]) -> Option<(&Mount, &'p [u8])> {
+        let (index, rest) = by.deepest(path)?;
+        Some((self.mounts.get(index)?, rest))
     }
 }
 
@@ -356,8 +382,8 @@ fn bind_context(context: &Context<'_>, session: &Session<'_>) -> Result<Bound, B
     })?;
     let mut bound = Bound {
         mounts: Vec::new(),
-        by_real: HashMap::new(),
-        by_written: HashMap::new(),
+        by_real: Places::default(),
+        by_written: Places::default(),
         filesystem: None,
     };
     for id in context.mounts() {
@@ -393,12 +419,11 @@ fn bind_context(context: &Context<'_>, session: &Session<'_>) -> Result<Bound, B
 /// same place there.
 fn nests_as_written(context: &str, bound: &Bound) -> Result<(), BindingError> {
     for mount in &bound.mounts {
-        let parent = |path: &[u8], by: &HashMap<Vec<u8>, usize>| {
-            ancestors(path).skip(1).find_map(|a| {
-                let index = *by.get(a)?;
-                let rest = path.get(a.len()..).unwrap_or(&[]);
-                Some((index, rest.strip_prefix(b"/").unwrap_or(rest).to_vec()))
-            })
+        let parent = |path: &[u8], by: &Places| {
+            let above = ancestors(path).nth(1)?;
+            let (index, rest) = by.deepest(above)?;
+            let inner = path.get(above.len().saturating_sub(rest.len())..).unwrap_or(&[]);
+            Some((index, inner.strip_prefix(b"/").unwrap_or(inner).to_vec()))
         };
         let assumed = parent(&mount.written, &bound.by_written);
         let found = parent(&mount.real, &bound.by_real);
