@@ -119,8 +119,8 @@ impl Context {
     }
 
     /// Which island each mount is of, by the index of the mount at its root: mounts share
-    /// the lists of their chain, and one that lies inside another without being nested in
-    /// it begins an island of its own.
+    /// the lists of their chain, and one that lies inside another that has lists, without
+    /// being nested in it, begins an island of its own.
     #[must_use]
     pub fn islands(&self) -> Vec<usize> {
         let by_host: HashMap<&Host, usize> =
@@ -131,14 +131,20 @@ impl Context {
                 roots.push(index);
                 continue;
             };
-            // The deepest mount around it, of whatever nesting.
+            let chain = self.chain(index);
+            let lists = |m: &Mount| !m.hide.is_empty() || !m.on.is_empty();
+            // The deepest mount around it, of whatever nesting, that is nested around it or
+            // has lists.
             let mut above = mount.host.clone();
             let mut enclosing = None;
             while above.segments.pop().is_some() && enclosing.is_none() {
-                enclosing = by_host.get(&above).copied();
+                enclosing = by_host
+                    .get(&above)
+                    .copied()
+                    .filter(|e| chain.contains(e) || self.mounts.get(*e).is_some_and(lists));
             }
             let inherited = roots.get(parent).copied().unwrap_or(parent);
-            let nested = enclosing.is_none_or(|e| self.chain(index).contains(&e));
+            let nested = enclosing.is_none_or(|e| chain.contains(&e));
             roots.push(if nested { inherited } else { index });
         }
         roots

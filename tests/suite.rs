@@ -289,3 +289,46 @@ fn the_work_is_bounded_and_says_so() {
     ));
     assert_eq!(report.left, 5, "the five changes of `allow read` came first");
 }
+
+/// A list holds below the mount that it is written in and those nested in that one, and
+/// nowhere else, wherever directories lie.
+#[test]
+fn lists_end_where_mounts_are_not_nested() {
+    let d = files(&[(
+        "p.mero",
+        r#"edition 1
+context w {
+    mount root at "./ws" {
+        allow read
+        hide "*.key"
+        mount a at "x" { allow read  hide "tmp*" }
+        mount b at "x/y" { allow read }
+        mount c at "x/y/z" { allow read }
+        mount d at "p" { allow read }
+        mount e at "p/q" { allow read }
+        mount f at "r" { allow read
+            mount g at "s" { allow read  hide "own" } }
+        mount h at "r/s/t" { allow read }
+    }
+}
+test w {
+    deny  read "/a/tmp1" because hidden
+    allow read "/b/tmp1"
+    allow read "/c/tmp1"
+    allow read "/x/y/tmp1"
+    deny  read "/x/tmp1" because hidden
+    deny  read "/c/k.key" because hidden
+    deny  read "/e/k.key" because hidden
+    deny  read "/p/q/d/k.key" because hidden
+    allow read "/p/q/tmp1"
+    deny  read "/g/own" because hidden
+    allow read "/h/own"
+    allow read "/r/s/t/own"
+    allow read "/f/own"
+    deny  read "/h/x.key" because hidden
+}
+"#,
+    )]);
+    let (code, out, err) = run(d.path(), &["test", "p.mero"]);
+    assert_eq!((code, out.as_str()), (0, "14 passed, 0 failed\n"), "{err}");
+}

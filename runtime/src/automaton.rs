@@ -160,12 +160,12 @@ impl<'a> Automaton<'a> {
 
     /// As [`Self::walk`] over a path from `from` on, which has this outline.
     #[inline]
-    pub(crate) fn walk_outlined(
+    pub(crate) fn walk_outlined<O: Outline>(
         &self,
         state: u32,
         path: &[u8],
         from: usize,
-        outline: &Outline,
+        outline: &O,
     ) -> u32 {
         match (self.displaced, self.wide) {
             (true, _) => self.run_outlined(state, path, from, outline, Self::displaced),
@@ -175,12 +175,12 @@ impl<'a> Automaton<'a> {
     }
 
     #[inline(always)]
-    fn run_outlined(
+    fn run_outlined<O: Outline>(
         &self,
         mut state: u32,
         path: &[u8],
         mut at: usize,
-        outline: &Outline,
+        outline: &O,
         step: impl Fn(&Self, u32, u8) -> u32,
     ) -> u32 {
         while at < path.len() {

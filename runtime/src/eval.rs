@@ -11,7 +11,7 @@ use crate::format::{Section, anchor, below, class, context, mount, node, spaces}
 use crate::links::Links;
 use crate::path::{MAX_PATH, Place, Segments, is_separator};
 use crate::table::{Context, Record};
-use crate::verdict::{Last, Verdict, Walked, both};
+use crate::verdict::{Verdict, Walked, both};
 
 /// What a host knows about a session.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,9 +34,9 @@ pub struct Session<'a> {
 /// The fields that hold for a path, with the rules that set them.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields {
-    allow: (Permission, Option<RuleId>),
-    ask: (Permission, Option<RuleId>),
-    deny: (Permission, Option<RuleId>),
+    pub(crate) allow: (Permission, Option<RuleId>),
+    pub(crate) ask: (Permission, Option<RuleId>),
+    pub(crate) deny: (Permission, Option<RuleId>),
 }
 
 impl Fields {
@@ -203,6 +203,7 @@ impl<'a> Context<'a> {
         }
     }
 
+    #[inline]
     pub(crate) fn anchor_path<'s>(&self, session: &Session<'s>, index: u32) -> Option<&'s [u8]> {
         let record = self.table.record(Section::Anchors, index);
         let path = match record.u8(anchor::KIND) {
@@ -420,27 +421,6 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Judges a path governed by a mount, from what the automata say of it.
-    #[inline]
-    pub(crate) fn judge(
-        &self,
-        phase: Phase,
-        mount: u32,
-        class: Record<'a>,
-        walked: &Walked,
-        permissions: Permission,
-        kind: Kind,
-    ) -> Decision {
-        both(kind, walked, |verdict| {
-            let mount = Some(MountId(mount));
-            if verdict.hidden() {
-                let rule = verdict.hide.rule;
-                return Decision { effect: Effect::Deny, reason: Reason::Hidden, mount, rule };
-            }
-            Decision { mount, ..self.effective(class, verdict).judge(phase, permissions) }
-        })
-    }
-
     /// Walks a trie as far as it goes: the deepest mount, and what deleting
     /// meets below if the path ends inside the trie.
     fn descend<'p>(
@@ -516,26 +496,6 @@ impl<'a> Context<'a> {
             }
         };
         self.judge(session.phase, mount, class, &walked, permissions, kind)
-    }
-
-    fn effective(&self, class: Record<'a>, verdict: &Verdict) -> Fields {
-        let depth = class.u8(class::DEPTH);
-        let field = |at: usize, rule: usize, needs: u8, last: &Last| {
-            if last.rank > 0 && last.depth >= needs {
-                (Permission::from_bits_truncate(last.value), last.rule)
-            } else {
-                (
-                    Permission::from_bits_truncate(class.u8(at)),
-                    class.rule(class::RULES.saturating_add(rule)),
-                )
-            }
-        };
-        Fields {
-            // A grant is never inherited: only the mount's own blocks count.
-            allow: field(class::ALLOW, 0, depth, &verdict.allow),
-            ask: field(class::ASK, 3, class.u8(class::ASK_DEPTH), &verdict.ask),
-            deny: field(class::DENY, 6, class.u8(class::DENY_DEPTH), &verdict.deny),
-        }
     }
 
     fn decide_unconfined(

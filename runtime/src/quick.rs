@@ -12,13 +12,28 @@ use crate::automaton::Automaton;
 use crate::decision::{Decision, Kind, Permission};
 use crate::eval::Session;
 use crate::format::{Section, anchor, class, context, island, mount, slug_bit, spaces};
-use crate::outline::Outline;
+use crate::outline::{Long, Outline, SHORT, Short};
 use crate::table::Context;
 use crate::verdict::Walked;
 
 impl<'a> Context<'a> {
     /// Decides a usual request; `None` if it is not one.
+    #[inline]
     pub(crate) fn quick(
+        &self,
+        session: &Session<'_>,
+        path: &[u8],
+        permissions: Permission,
+        kind: Kind,
+    ) -> Option<Decision> {
+        if path.len() <= SHORT {
+            self.quick_by::<Short>(session, path, permissions, kind)
+        } else {
+            self.quick_by::<Long>(session, path, permissions, kind)
+        }
+    }
+
+    fn quick_by<O: Outline>(
         &self,
         session: &Session<'_>,
         path: &[u8],
@@ -30,7 +45,7 @@ impl<'a> Context<'a> {
             return None;
         }
         let root = self.record.option(context::ROOT)?;
-        let outline = Outline::of(path)?;
+        let outline = O::of(path)?;
         let first = outline.end(1);
         let name = path.get(1..first)?;
         if self.may_lie_in_a_mount(session, anchors.start, name) {
@@ -112,7 +127,11 @@ impl<'a> Context<'a> {
         }
         // The mount's own directory is one, whatever is asked for.
         let kind = if from == end { Kind::Directory } else { kind };
-        let decision = self.judge(session.phase, governing, own, &walked, permissions, kind);
+        let decision = if walked.matched {
+            self.judge(session.phase, governing, own, &walked, permissions, kind)
+        } else {
+            self.judge_plain(session.phase, governing, own, permissions)
+        };
         if whole {
             return Some(self.with_deletion(session.phase, decision, node.below, permissions));
         }
@@ -121,46 +140,48 @@ impl<'a> Context<'a> {
 
     /// Whether an absolute path whose first segment is `name` could be one on the host:
     /// errs on the side of yes, which only costs the long way.
+    #[inline]
     fn may_lie_in_a_mount(&self, session: &Session<'_>, anchor: u32, name: &[u8]) -> bool {
         let Some(directory) = self.anchor_path(session, anchor) else { return true };
-        let mut inner = directory.get(1..).unwrap_or(&[]);
         // Mostly the first byte tells.
-        match inner.first() {
-            Some(b'/' | b'.') => {
-                inner = directory.split(|&b| b == b'/').find(|s| !s.is_empty()).unwrap_or(&[]);
-                if matches!(inner, b"." | b"..") {
-                    return true;
-                }
-            }
-            first if first.is_some() && first != name.first() => return false,
-            _ => {}
+        match directory.get(1) {
+            Some(b'/' | b'.') | None => self.may_lie_in(directory, anchor, name),
+            first => first == name.first() && self.may_lie_in(directory, anchor, name),
+        }
+    }
+
+    #[cold]
+    fn may_lie_in(&self, directory: &[u8], anchor: u32, name: &[u8]) -> bool {
+        let inner = directory.split(|&b| b == b'/').find(|s| !s.is_empty()).unwrap_or(&[]);
+        if matches!(inner, b"." | b"..") {
+            return true;
         }
         if inner.is_empty() {
             let root = self.table.record(Section::Anchors, anchor).u24(anchor::NODE);
             let root = self.table.node(root);
             return root.mount.is_some() || root.child(&self.table, name).is_some();
         }
-        inner.split(|&b| b == b'/').next() == Some(name)
+        inner == name
     }
 }
 
 /// Adds what an automaton says of a path from `from` on.
-#[inline]
-fn walk(
+#[inline(always)]
+fn walk<O: Outline>(
     automaton: &Automaton<'_>,
     start: u32,
     path: &[u8],
     from: usize,
-    outline: &Outline,
+    outline: &O,
     kind: Kind,
     walked: &mut Walked,
 ) {
     let file = automaton.walk_outlined(start, path, from, outline);
     if kind != Kind::Directory {
-        walked.file.add(automaton.cell(file));
+        walked.matched |= walked.file.add(automaton.cell(file));
     }
     if kind != Kind::File || from == path.len() {
         let end = if from == path.len() { start } else { automaton.walk(file, b"/") };
-        walked.directory.add(automaton.cell(end));
+        walked.matched |= walked.directory.add(automaton.cell(end));
     }
 }

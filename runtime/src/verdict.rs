@@ -6,8 +6,9 @@
 //! hidden directory), they are walked in step and looked at after every segment.
 
 use crate::automaton::Automaton;
-use crate::decision::{Decision, Kind, RuleId};
-use crate::format::{Section, island, path_cell};
+use crate::decision::{Decision, Effect, Kind, MountId, Permission, Phase, Reason, RuleId};
+use crate::eval::Fields;
+use crate::format::{Section, class, island, path_cell};
 use crate::table::{Context, Record};
 
 /// The last match of one field over the automata of an island.
@@ -38,12 +39,17 @@ pub(crate) struct Verdict {
 }
 
 impl Verdict {
-    #[inline]
-    pub(crate) fn add(&mut self, cell: Record<'_>) {
+    /// Takes up what one automaton says; whether it says anything.
+    pub(crate) fn add(&mut self, cell: Record<'_>) -> bool {
         // Most paths match nothing: all four ranks are 0.
         if cell.0.first_chunk::<8>().is_none_or(|ranks| u64::from_le_bytes(*ranks) == 0) {
-            return;
+            return false;
         }
+        self.take(cell);
+        true
+    }
+
+    fn take(&mut self, cell: Record<'_>) {
         let rule = |k: usize| cell.rule(path_cell::RULES.saturating_add(k));
         self.hide.take(cell.u16(path_cell::HIDE_RANK), cell.u8(path_cell::HIDE), 0, rule(0));
         self.allow.take(
@@ -77,6 +83,8 @@ impl Verdict {
 pub(crate) struct Walked {
     pub(crate) file: Verdict,
     pub(crate) directory: Verdict,
+    /// Some automaton says something.
+    pub(crate) matched: bool,
 }
 
 impl Context<'_> {
@@ -119,7 +127,7 @@ impl Context<'_> {
         }
         for segment in segments {
             if walked.directory.hidden() {
-                return Walked { file: walked.directory, directory: walked.directory };
+                return Walked { file: walked.directory, ..walked };
             }
             walked = Walked::default();
             for (state, a) in states.iter_mut().zip(automata.clone()) {
@@ -131,6 +139,77 @@ impl Context<'_> {
             }
         }
         walked
+    }
+}
+
+impl<'a> Context<'a> {
+    /// Judges a path governed by a mount, from what the automata say of it.
+    #[inline]
+    pub(crate) fn judge(
+        &self,
+        phase: Phase,
+        mount: u32,
+        class: Record<'a>,
+        walked: &Walked,
+        permissions: Permission,
+        kind: Kind,
+    ) -> Decision {
+        both(kind, walked, |verdict| {
+            let mount = Some(MountId(mount));
+            if verdict.hidden() {
+                let rule = verdict.hide.rule;
+                return Decision { effect: Effect::Deny, reason: Reason::Hidden, mount, rule };
+            }
+            Decision { mount, ..self.effective(class, verdict).judge(phase, permissions) }
+        })
+    }
+
+    /// As [`Self::judge`], where no automaton says anything and something is asked for.
+    #[inline]
+    pub(crate) fn judge_plain(
+        &self,
+        phase: Phase,
+        mount: u32,
+        class: Record<'a>,
+        permissions: Permission,
+    ) -> Decision {
+        let mount = Some(MountId(mount));
+        if phase != Phase::Default {
+            let fields = self.effective(class, &Verdict::default());
+            return Decision { mount, ..fields.judge(phase, permissions) };
+        }
+        // As written: the fields are read as they are needed.
+        let set = |at: usize| Permission::from_bits_truncate(class.u8(at));
+        let (effect, reason, field) = if permissions.intersects(set(class::DENY)) {
+            (Effect::Deny, Reason::Denied, 6)
+        } else if !set(class::ALLOW).contains(permissions) {
+            (Effect::Deny, Reason::NotGranted, 0)
+        } else if permissions.intersects(set(class::ASK)) {
+            (Effect::Ask, Reason::ApprovalRequired, 3)
+        } else {
+            (Effect::Allow, Reason::Granted, 0)
+        };
+        Decision { effect, reason, mount, rule: class.rule(class::RULES.saturating_add(field)) }
+    }
+
+    fn effective(&self, class: Record<'a>, verdict: &Verdict) -> Fields {
+        let depth = class.u8(class::DEPTH);
+        let field = |at: usize, rule: usize, needs: u8, last: &Last| {
+            if last.rank > 0 && last.depth >= needs {
+                (Permission::from_bits_truncate(last.value), last.rule)
+            } else {
+                (
+                    Permission::from_bits_truncate(class.u8(at)),
+                    class.rule(class::RULES.saturating_add(rule)),
+                )
+            }
+        };
+        Fields {
+            // A grant is never inherited: only the mount's own blocks count.
+            allow: field(class::ALLOW, 0, depth, &verdict.allow),
+            ask: field(class::ASK, 3, class.u8(class::ASK_DEPTH), &verdict.ask),
+            deny: field(class::DENY, 6, class.u8(class::DENY_DEPTH), &verdict.deny),
+        }
     }
 }
 

@@ -80,6 +80,12 @@ impl Fates {
         self.of.entry((span, thing)).or_default().push(fate);
     }
 
+    /// Whether a statement is known to decide somewhere.
+    pub(super) fn decides(&self, span: Span, thing: Thing) -> bool {
+        let fates = self.of.get(&(span, thing));
+        fates.is_some_and(|fates| fates.iter().any(|f| matches!(f, Fate::Decides)))
+    }
+
     /// Statements that are idle wherever they stand, with the first of their fates.
     pub(super) fn idle(&self) -> impl Iterator<Item = (Span, Thing, &Fate)> {
         self.of.iter().filter_map(|((span, thing), fates)| {

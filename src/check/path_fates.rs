@@ -61,6 +61,10 @@ fn of_context(grounds: &Grounds<'_>, judge: &Judge<'_>, fates: &mut Fates) -> Re
                 continue;
             }
         };
+        // What decides in one island is of use, whatever it does in others.
+        if matches!(entry.kind, Kind::Hide { .. }) && fates.decides(span, thing) {
+            continue;
+        }
         let fate = match entry.kind {
             Kind::Hide { negated } => paths.pattern(at, entry, negated),
             _ => paths.block(at, entry, judge),

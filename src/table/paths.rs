@@ -15,14 +15,16 @@
 //! A mount that lies inside another without being nested in it (siblings) has an
 //! island of its own: the lists of its chain, not those of the mount around it.
 
-use super::{Options, RuleNumbers, Unfit};
+use super::{Options, RuleNumbers, Unfit, tries};
 use crate::automata::absorb::shut_directories;
 use crate::automata::glob::{self, Ignore, Shape};
 use crate::automata::{Dfa, Re, determinize, product_tree};
 use crate::hir::Context;
 use crate::limits::{MAX_PATTERN_STATES, MAX_PRODUCT_STATES};
 use crate::source::Span;
-use mero_runtime::format::{island, path_cell};
+use mero_runtime::Permission;
+use mero_runtime::format::{below, island, path_cell};
+use std::collections::BTreeMap;
 
 /// What one field gets from the patterns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -336,5 +338,69 @@ fn shape(ignore: &Ignore) -> u8 {
         (Shape::Prefix(_), _) => 3,
         (Shape::Other, true) => 4,
         (Shape::Other, false) => 5,
+    }
+}
+
+/// The states that an island's automata are in, in the directories of most of its mounts;
+/// marks the mounts of which that is so.
+pub(super) fn within(
+    context: &Context,
+    island: &Island,
+    members: &[usize],
+    inside: &mut [bool],
+) -> Vec<u32> {
+    let states = members
+        .iter()
+        .filter_map(|&m| {
+            let top = context.mounts.get(top(context, m))?;
+            let below = context.mounts.get(m)?.host.segments.get(top.host.segments.len()..)?;
+            Some((m, island.states(below)))
+        })
+        .collect::<Vec<_>>();
+    let mut counts: BTreeMap<&[u32], usize> = BTreeMap::new();
+    for (_, vector) in &states {
+        let count = counts.entry(vector).or_default();
+        *count = count.saturating_add(1);
+    }
+    let most = counts.into_iter().max_by_key(|(_, count)| *count).map(|(v, _)| v.to_vec());
+    let most = most.unwrap_or_default();
+    for (mount, vector) in &states {
+        if let Some(slot) = inside.get_mut(*mount) {
+            *slot = *vector == most;
+        }
+    }
+    most
+}
+
+/// What deleting a mount's own directory meets.
+pub(super) fn deletion(
+    context: &Context,
+    mount: usize,
+    s: Option<&tries::Static>,
+    island: Option<&Island>,
+) -> u8 {
+    let Some(s) = s else { return below::HIDDEN };
+    let top = top(context, mount);
+    let depth = context.mounts.get(top).map_or(0, |m| m.host.segments.len());
+    let mut cell = Cell::default();
+    if let (Some(island), Some(m)) = (island, context.mounts.get(mount)) {
+        cell = island.directory(m.host.segments.get(depth..).unwrap_or(&[]));
+    }
+    if cell.hide.rank > 0 && cell.hide.value == 1 {
+        return below::HIDDEN;
+    }
+    let pick = |mark: Mark, needs: u8, own: Permission| {
+        let value = Permission::from_bits_truncate(mark.value);
+        if mark.rank > 0 && mark.depth >= needs { value } else { own }
+    };
+    let has = |set: Permission| set.contains(Permission::DELETE);
+    if has(pick(cell.deny, s.deny_depth, s.deny)) {
+        below::DENIED
+    } else if !has(pick(cell.allow, s.depth, s.allow)) {
+        below::NOT_GRANTED
+    } else if has(pick(cell.ask, s.ask_depth, s.ask)) {
+        below::ASK
+    } else {
+        below::FREE
     }
 }

@@ -9,7 +9,7 @@ use crate::hir::{Anchor, Context, Policy};
 use crate::library::{DEFAULT_WRAPPERS, HARMLESS_ENV};
 use crate::source::{FileId, Span};
 use mero_runtime::format::{
-    self as f, FLAG_DEBUG, HEADER, MAGIC, NONE24, SECTIONS, Section, VERSION, below, node, spaces,
+    self as f, FLAG_DEBUG, HEADER, MAGIC, NONE24, SECTIONS, Section, VERSION, node, spaces,
 };
 use mero_runtime::{Effect, Permission, Phase, blake3};
 use std::collections::{BTreeMap, HashMap};
@@ -315,7 +315,8 @@ impl Writer {
                         .sum::<usize>(),
                 ),
             );
-            let most = island.as_ref().map(|island| within(context, island, of_root, &mut inside));
+            let most =
+                island.as_ref().map(|island| paths::within(context, island, of_root, &mut inside));
             numbers.insert(root, self.island(island.as_ref(), &most.unwrap_or_default(), span)?);
             built.insert(root, island);
         }
@@ -324,7 +325,7 @@ impl Writer {
         let deletion = |mount: usize| {
             let root = roots.get(mount).copied().unwrap_or(mount);
             let island = built.get(&root).and_then(Option::as_ref);
-            deletion(context, mount, statics.get(mount), island)
+            paths::deletion(context, mount, statics.get(mount), island)
         };
         let tries = tries::build(context, deletion);
 
@@ -570,63 +571,4 @@ fn one_line(text: &str) -> String {
         out.push('…');
     }
     out
-}
-
-/// What deleting a mount's own directory meets.
-fn deletion(
-    context: &Context,
-    mount: usize,
-    s: Option<&tries::Static>,
-    island: Option<&Island>,
-) -> u8 {
-    let Some(s) = s else { return below::HIDDEN };
-    let top = paths::top(context, mount);
-    let depth = context.mounts.get(top).map_or(0, |m| m.host.segments.len());
-    let mut cell = Cell::default();
-    if let (Some(island), Some(m)) = (island, context.mounts.get(mount)) {
-        cell = island.directory(m.host.segments.get(depth..).unwrap_or(&[]));
-    }
-    if cell.hide.rank > 0 && cell.hide.value == 1 {
-        return below::HIDDEN;
-    }
-    let pick = |mark: paths::Mark, needs: u8, own: Permission| {
-        let value = Permission::from_bits_truncate(mark.value);
-        if mark.rank > 0 && mark.depth >= needs { value } else { own }
-    };
-    let has = |set: Permission| set.contains(Permission::DELETE);
-    if has(pick(cell.deny, s.deny_depth, s.deny)) {
-        below::DENIED
-    } else if !has(pick(cell.allow, s.depth, s.allow)) {
-        below::NOT_GRANTED
-    } else if has(pick(cell.ask, s.ask_depth, s.ask)) {
-        below::ASK
-    } else {
-        below::FREE
-    }
-}
-
-/// The states that an island's automata are in, in the directories of most of its mounts;
-/// marks the mounts of which that is so.
-fn within(context: &Context, island: &Island, members: &[usize], inside: &mut [bool]) -> Vec<u32> {
-    let states = members
-        .iter()
-        .filter_map(|&m| {
-            let top = context.mounts.get(paths::top(context, m))?;
-            let below = context.mounts.get(m)?.host.segments.get(top.host.segments.len()..)?;
-            Some((m, island.states(below)))
-        })
-        .collect::<Vec<_>>();
-    let mut counts: BTreeMap<&[u32], usize> = BTreeMap::new();
-    for (_, vector) in &states {
-        let count = counts.entry(vector).or_default();
-        *count = count.saturating_add(1);
-    }
-    let most = counts.into_iter().max_by_key(|(_, count)| *count).map(|(v, _)| v.to_vec());
-    let most = most.unwrap_or_default();
-    for (mount, vector) in &states {
-        if let Some(slot) = inside.get_mut(*mount) {
-            *slot = *vector == most;
-        }
-    }
-    most
 }
