@@ -183,7 +183,7 @@ impl<'a> Table<'a> {
         self.text(self.string(self.record(Section::Params, index), 0))
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn section(&self, section: Section) -> &'a [u8] {
         self.sections.get(section as usize).copied().unwrap_or(&[])
     }
@@ -193,7 +193,7 @@ impl<'a> Table<'a> {
         u32::try_from(records).unwrap_or(0)
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn record(&self, section: Section, index: u32) -> Record<'a> {
         let size = section.record();
         let start = (index as usize).saturating_mul(size);
