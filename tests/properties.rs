@@ -10,9 +10,9 @@
 
 mod common;
 
-use common::Engines;
 use common::random::{ask, hosts, policy};
-use mero_runtime::{Phase, Session, Table};
+use common::{Ask, Engines};
+use mero_runtime::{Kind, Permission, Phase, Session, Table};
 use meroc::oracle::Hosts;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -88,6 +88,28 @@ fn unbound(engines: &Engines, hosts: &Hosts) -> bool {
         assert_eq!(got.is_err(), right, "{name} {got:?}");
     }
     right
+}
+
+/// Found by the test above: the short way took the directory of a mount for one where it
+/// was asked for as a file.
+#[test]
+fn engines_agree_on_the_directory_of_a_mount() {
+    let text = "edition 1\ncontext w {\n mount root at \"./ws\" { hide \"secrets/\"\n \
+                mount data at \"secrets\" { allow read }\n mount b at \"b\" { allow read } }\n}\n";
+    let engines = Engines::new(text);
+    let hosts = Hosts { base: b"/srv/m".to_vec(), ..Hosts::default() };
+    let mut effects = Vec::new();
+    for path in ["/data", "/data/", "/", "/b", "/b/", "/secrets", "/secrets/"] {
+        for kind in [Kind::File, Kind::Directory, Kind::Unknown] {
+            let ask = Ask::Path(path.as_bytes().to_vec(), Permission::READ, kind);
+            let answers = engines.answers("w", &hosts, Phase::Default, &ask);
+            let (_, right) = &answers[0];
+            answers.iter().for_each(|(engine, got)| assert_eq!(got, right, "{engine} on {ask:?}"));
+            effects.push((path, kind, right.effect));
+        }
+    }
+    assert!(effects.contains(&("/data", Kind::File, mero_runtime::Effect::Allow)));
+    assert!(effects.contains(&("/data", Kind::Directory, mero_runtime::Effect::Deny)));
 }
 
 fn cases() -> u32 {

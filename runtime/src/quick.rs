@@ -88,6 +88,10 @@ impl<'a> Context<'a> {
         if top != class.u24(class::TOP) {
             return None;
         }
+        // As a file, a mount's own directory has no `/` behind its name.
+        if from == end && named != top {
+            return None;
+        }
         let kind = match kind {
             Kind::Unknown if directory => Kind::Directory,
             Kind::File if directory => Kind::Unknown,
@@ -125,7 +129,7 @@ impl<'a> Context<'a> {
                 }
             }
         }
-        // The mount's own directory is one, whatever is asked for.
+        // The top-level mount's own directory is one, whatever is asked for.
         let kind = if from == end { Kind::Directory } else { kind };
         let decision = if walked.matched {
             self.judge(session.phase, governing, own, &walked, permissions, kind)
