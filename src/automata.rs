@@ -44,7 +44,7 @@ pub use minimize::minimize;
 pub use nfa::{Nfa, Re};
 pub use product::{
     complement, difference, equivalent, intersect, is_empty, is_subset, meets, product,
-    product_tree, union,
+    product_pair, product_set, product_tree, union,
 };
 
 /// A construction that was given up because it outgrew its budget.

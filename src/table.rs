@@ -7,6 +7,7 @@
 //! here depends on addresses, hashing order or time.
 
 mod automaton;
+mod comb;
 mod paths;
 mod rules;
 mod strings;

@@ -13,8 +13,8 @@ use meroc::automata::explore::{Busy, Bytes, Machine, explore};
 use meroc::automata::witness::{shortest, shortest_over_all, shortest_over_pair, witnesses};
 use meroc::automata::{
     ByteSet, Classes, Dfa, Re, TooLarge, complement, determinize, difference, equivalent, glob,
-    intersect, is_empty, is_subset, meets, minimize, product, product_tree, regex as search, text,
-    union,
+    intersect, is_empty, is_subset, meets, minimize, product, product_set, product_tree,
+    regex as search, text, union,
 };
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -226,6 +226,23 @@ proptest! {
             for text in strings(b"abz", 4) {
                 let naive = rules.iter().fold(0, |label, rule| last(&label, rule.run(&text)));
                 let ours = groups.iter().fold(0, |label, group| last(&label, group.run(&text)));
+                prop_assert_eq!(naive, ours);
+            }
+        }
+    }
+
+    #[test]
+    fn sets_say_the_same_under_any_budget(list in prop::collection::vec(re(), 0..9), budget in 1_usize..40) {
+        let classes = abc();
+        let rules: Vec<Dfa<u8>> =
+            list.iter().zip(1..).map(|(re, n)| dfa(re, &classes).map(|&hit| if hit { n } else { 0 })).collect();
+        let highest = |a: &u8, b: &u8| *a.max(b);
+        for budget in [budget, BUDGET] {
+            let groups = product_set(rules.clone(), &highest, budget).unwrap();
+            prop_assert!(groups.len() <= rules.len());
+            for text in strings(b"abz", 4) {
+                let naive = rules.iter().map(|rule| *rule.run(&text)).max();
+                let ours = groups.iter().map(|group| *group.run(&text)).max();
                 prop_assert_eq!(naive, ours);
             }
         }

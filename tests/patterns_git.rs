@@ -382,10 +382,10 @@ fn readings() {
     assert_eq!(shape("/a/b/"), Shape::Literal(b"a/b".to_vec()));
     assert_eq!(shape("\\!x\\*"), Shape::Literal(b"!x*".to_vec()));
     assert_eq!(shape("*.pem"), Shape::Suffix(b".pem".to_vec()));
-    assert_eq!(shape("/*.pem"), Shape::Other);
+    assert_eq!(shape("/*.pem"), Shape::Other(Vec::new()));
     assert_eq!(shape("tmp*"), Shape::Prefix(b"tmp".to_vec()));
-    assert_eq!(shape("a*b*"), Shape::Other);
-    assert_eq!(shape("a/**"), Shape::Other);
+    assert_eq!(shape("a*b*"), Shape::Other(b"a".to_vec()));
+    assert_eq!(shape("a/**"), Shape::Other(b"a/".to_vec()));
     let ignore = gitignore("!docs/  ").unwrap();
     assert!(ignore.negated && ignore.directory_only && !ignore.anchored);
     assert!(gitignore("/docs").unwrap().anchored && gitignore("a/b").unwrap().anchored);

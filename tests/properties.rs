@@ -10,8 +10,8 @@
 
 mod common;
 
-use common::random::{ask, hosts, policy};
-use common::{Ask, Engines};
+use common::random::{ask, hosts, policy, usual};
+use common::{Ask, Engines, runtime};
 use mero_runtime::{Kind, Permission, Phase, Session, Table};
 use meroc::oracle::Hosts;
 use proptest::prelude::*;
@@ -39,6 +39,30 @@ proptest! {
             let (_, right) = &answers[0];
             for (engine, got) in &answers[1..] {
                 prop_assert_eq!(got, right, "{} on {:?} in {}\n{:?}\n{}", engine, ask, phase, hosts, text);
+            }
+        }
+    }
+
+    /// Usual paths are decided in a short way of their own. A doubled separator changes
+    /// nothing but that it has to be the long one.
+    #[test]
+    fn the_short_way_is_the_long_way(text in policy(), paths in prop::collection::vec(usual(), 40), hosts in hosts()) {
+        if common::analysis(&text).has_errors() {
+            return Ok(());
+        }
+        let engines = Engines::new(&text);
+        if unbound(&engines, &hosts) {
+            return Ok(());
+        }
+        for (name, bytes) in &engines.tables {
+            let table = Table::from_bytes(bytes).unwrap();
+            let context = table.context("w").unwrap();
+            for (path, at, permissions, kind) in &paths {
+                let separators = path.match_indices('/').map(|(i, _)| i).collect::<Vec<_>>();
+                let mut doubled = path.clone();
+                doubled.insert(separators[at % separators.len()], '/');
+                let got = |p: &str| runtime(&context, &hosts, Phase::Default, &Ask::Path(p.into(), *permissions, *kind));
+                prop_assert_eq!(got(path), got(&doubled), "{}: {} {} {:?}\n{:?}\n{}", name, path, permissions, kind, hosts, text);
             }
         }
     }

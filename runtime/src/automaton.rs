@@ -3,7 +3,7 @@
 //! A state of a dense automaton is the offset of its row, so a step is one
 //! addition and one load, and the label stands at the end of the row. Large
 //! automata have displaced rows: a state is an index, and a step looks whether
-//! the cell of the comb belongs to it. In both, states that lead nowhere else
+//! the cell of the comb belongs to it, or else in its default row. In both, states that lead nowhere else
 //! come first, so that a walk sees by number that it may stop; then those that only `/`
 //! and `.` lead out of, so that it may skip to the next one.
 
@@ -19,7 +19,9 @@ pub struct Automaton<'a> {
     map: &'a [u8; 256],
     data: &'a [u8],
     rows: &'a [u8],
+    /// Of each state, the number of its default row.
     defaults: &'a [u8],
+    default_rows: &'a [u8],
     comb: &'a [u8],
     start: u32,
     within: u32,
@@ -43,23 +45,28 @@ impl<'a> Automaton<'a> {
         let wide = record.u8(automaton::WIDTH) == 4;
         let width = if wide { 4 } else { 2 };
         let displaced = record.u8(automaton::LAYOUT) == automaton::DISPLACED;
-        let (mut defaults, mut comb): (&[u8], &[u8]) = (&[], &[]);
+        let classes = u32::from(record.u16(automaton::CLASSES));
+        let (mut defaults, mut default_rows, mut comb): (&[u8], &[u8], &[u8]) = (&[], &[], &[]);
         if displaced {
             let states = record.u32(automaton::STATES) as usize;
+            let whole = usize::from(record.u8(automaton::DEFAULT_ROWS));
+            let whole = whole.saturating_mul(classes as usize).saturating_mul(width);
             defaults = rows.get(states.saturating_mul(4)..).unwrap_or(&[]);
-            comb = defaults.get(states.saturating_mul(width)..).unwrap_or(&[]);
+            default_rows = defaults.get(states..).unwrap_or(&[]);
+            comb = default_rows.get(whole..).unwrap_or(&[]);
         }
         Automaton {
             map: part(automaton::MAP).first_chunk().unwrap_or(&NO_MAP),
             data,
             rows,
             defaults,
+            default_rows,
             comb,
             start: record.u32(automaton::START),
             within: record.u32(automaton::WITHIN),
             absorbing: record.u32(automaton::ABSORBING),
             idle: record.u32(automaton::IDLE),
-            classes: u32::from(record.u16(automaton::CLASSES)),
+            classes,
             #[cfg(feature = "alloc")]
             states: record.u32(automaton::STATES),
             wide,
@@ -89,6 +96,12 @@ impl<'a> Automaton<'a> {
         state < self.absorbing
     }
 
+    /// Whether a state of an automaton over paths says nothing.
+    #[inline]
+    pub(crate) fn is_silent(&self, state: u32) -> bool {
+        self.cell(state).0.first_chunk::<8>().is_none_or(|ranks| *ranks == [0; 8])
+    }
+
     /// Every state is below it.
     #[cfg(feature = "alloc")]
     pub(crate) fn bound(&self) -> usize {
@@ -115,22 +128,41 @@ impl<'a> Automaton<'a> {
         self.map.get(usize::from(byte)).copied().map_or(0, u32::from)
     }
 
+    /// Both places are read and one is taken: which one it is no branch could foresee.
     #[inline]
     fn displaced(&self, state: u32, byte: u8) -> u32 {
-        let number = |bytes: &[u8], index: u32| {
-            if self.wide {
-                Record(bytes).u32((index as usize).saturating_mul(4))
-            } else {
-                u32::from(Record(bytes).u16((index as usize).saturating_mul(2)))
-            }
-        };
-        let base = Record(self.rows).u32((state as usize).saturating_mul(4));
-        let slot = base.saturating_add(self.class(byte)).saturating_mul(2);
-        if number(self.comb, slot) == state {
-            number(self.comb, slot.saturating_add(1))
-        } else {
-            number(self.defaults, state)
-        }
+        let class = self.class(byte);
+        let (slot, spare) = self.places(state, class);
+        let (cells, _) = self.comb.as_chunks::<4>();
+        let (rows, _) = self.default_rows.as_chunks::<2>();
+        let cell = cells.get(slot).map_or(u32::MAX, |cell| u32::from_le_bytes(*cell));
+        let default = rows.get(spare).map_or(0, |row| u32::from(u16::from_le_bytes(*row)));
+        let (owner, target) = (cell & 0xffff, cell >> 16);
+        core::hint::select_unpredictable(owner == state, target, default)
+    }
+
+    #[inline]
+    fn displaced_wide(&self, state: u32, byte: u8) -> u32 {
+        let class = self.class(byte);
+        let (slot, spare) = self.places(state, class);
+        let (cells, _) = self.comb.as_chunks::<8>();
+        let (rows, _) = self.default_rows.as_chunks::<4>();
+        let cell = cells.get(slot).map_or(u64::MAX, |cell| u64::from_le_bytes(*cell));
+        let default = rows.get(spare).map_or(0, |row| u32::from_le_bytes(*row));
+        // The halves of a cell.
+        let (owner, target) = (cell as u32, (cell >> 32) as u32);
+        core::hint::select_unpredictable(owner == state, target, default)
+    }
+
+    /// Where a state's transition is: in the comb if it owns that cell, or else in its
+    /// default row.
+    #[inline]
+    fn places(&self, state: u32, class: u32) -> (usize, usize) {
+        let (bases, _) = self.rows.as_chunks::<4>();
+        let base = bases.get(state as usize).map_or(0, |base| u32::from_le_bytes(*base));
+        let row = self.defaults.get(state as usize).copied().map_or(0, u32::from);
+        let spare = row.saturating_mul(self.classes).saturating_add(class);
+        (base.saturating_add(class) as usize, spare as usize)
     }
 
     #[inline]
@@ -152,7 +184,8 @@ impl<'a> Automaton<'a> {
     #[must_use]
     pub fn step(&self, state: u32, byte: u8) -> u32 {
         match (self.displaced, self.wide) {
-            (true, _) => self.displaced(state, byte),
+            (true, false) => self.displaced(state, byte),
+            (true, true) => self.displaced_wide(state, byte),
             (false, false) => self.narrow(state, byte),
             (false, true) => self.wide(state, byte),
         }
@@ -168,7 +201,8 @@ impl<'a> Automaton<'a> {
         outline: &O,
     ) -> u32 {
         match (self.displaced, self.wide) {
-            (true, _) => self.run_outlined(state, path, from, outline, Self::displaced),
+            (true, false) => self.run_outlined(state, path, from, outline, Self::displaced),
+            (true, true) => self.run_outlined(state, path, from, outline, Self::displaced_wide),
             (false, false) => self.run_outlined(state, path, from, outline, Self::narrow),
             (false, true) => self.run_outlined(state, path, from, outline, Self::wide),
         }
@@ -203,7 +237,8 @@ impl<'a> Automaton<'a> {
     pub fn walk(&self, state: u32, bytes: &[u8]) -> u32 {
         // One loop for each layout, so that none is chosen byte by byte.
         match (self.displaced, self.wide) {
-            (true, _) => self.run(state, bytes, Self::displaced),
+            (true, false) => self.run(state, bytes, Self::displaced),
+            (true, true) => self.run(state, bytes, Self::displaced_wide),
             (false, false) => self.run(state, bytes, Self::narrow),
             (false, true) => self.run(state, bytes, Self::wide),
         }

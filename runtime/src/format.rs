@@ -400,16 +400,19 @@ pub mod automaton {
     /// The state in the directories (a `/` behind them) of those mounts whose class says
     /// so, `u32`.
     pub const WITHIN: usize = 43;
+    /// Displaced rows: count of default rows, `u8`.
+    pub const DEFAULT_ROWS: usize = 47;
     /// Bytes.
-    pub const SIZE: usize = 47;
+    pub const SIZE: usize = 48;
 
     /// A row for each state: a target for each class, then the state's label. A
     /// state is the offset of its row, in numbers, so that a step is one
     /// addition and one load; `START`, `ABSORBING`, `IDLE` and
     /// `WITHIN` are such offsets too.
     pub const DENSE: u8 = 0;
-    /// Rows displaced into a comb: for each state a base (`u32`) and a default
-    /// state, then the comb of owner and target. A state is its index.
+    /// Rows displaced into a comb: for each state a base (`u32`), for each the number of its
+    /// default row (`u8`), the default rows (a target for each class), then the comb of
+    /// owner and target. A state is its index.
     pub const DISPLACED: u8 = 1;
 }
 

@@ -101,9 +101,13 @@ impl<'a> Context<'a> {
         if let Some(index) = own.option(class::ISLAND) {
             let island = self.table.record(Section::Islands, index);
             if island.u8(island::FLAGS) & island::LOCKSTEP != 0 {
-                return None;
-            }
-            if inner < end && own.u8(class::WITHIN) == 1 {
+                if named != top {
+                    return None;
+                }
+                let segments = path.get(from..end)?.split(|&b| b == b'/').filter(|s| !s.is_empty());
+                walked = self.walk_in_step(island.list(island::AUTOMATA), segments);
+                walked.matched = true;
+            } else if inner < end && own.u8(class::WITHIN) == 1 {
                 // What its directory comes to is known.
                 for a in island.list(island::AUTOMATA) {
                     let automaton = self.table.automaton(a);

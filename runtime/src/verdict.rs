@@ -10,6 +10,7 @@ use crate::decision::{Decision, Effect, Kind, MountId, Permission, Phase, Reason
 use crate::eval::Fields;
 use crate::format::{Section, class, island, path_cell};
 use crate::table::{Context, Record};
+use core::ops::Range;
 
 /// The last match of one field over the automata of an island.
 #[derive(Clone, Copy, Default)]
@@ -21,7 +22,20 @@ pub(crate) struct Last {
 }
 
 impl Last {
+    /// Takes up what a cell says of hiding.
     #[inline]
+    fn hide(&mut self, cell: Record<'_>) {
+        let rank = cell.u16(path_cell::HIDE_RANK);
+        if rank > self.rank {
+            let (value, rule) = (cell.u8(path_cell::HIDE), cell.rule(path_cell::RULES));
+            *self = Last { rank, value, depth: 0, rule };
+        }
+    }
+
+    fn hides(&self) -> bool {
+        self.rank > 0 && self.value == 1
+    }
+
     fn take(&mut self, rank: u16, value: u8, depth: u8, rule: Option<RuleId>) {
         if rank > self.rank {
             *self = Last { rank, value, depth, rule };
@@ -51,7 +65,7 @@ impl Verdict {
 
     fn take(&mut self, cell: Record<'_>) {
         let rule = |k: usize| cell.rule(path_cell::RULES.saturating_add(k));
-        self.hide.take(cell.u16(path_cell::HIDE_RANK), cell.u8(path_cell::HIDE), 0, rule(0));
+        self.hide.hide(cell);
         self.allow.take(
             cell.u16(path_cell::ALLOW_RANK),
             cell.u8(path_cell::ALLOW),
@@ -74,7 +88,7 @@ impl Verdict {
 
     #[inline]
     pub(crate) fn hidden(&self) -> bool {
-        self.hide.rank > 0 && self.hide.value == 1
+        self.hide.hides()
     }
 }
 
@@ -110,35 +124,55 @@ impl Context<'_> {
         walked
     }
 
-    /// As [`Self::walk`], looking at every directory whether it is hidden.
-    fn walk_in_step<'p>(
+    /// As [`Self::walk`], looking at every directory whether it is hidden: automaton by
+    /// automaton over a few segments, then at what all of them said of each.
+    pub(crate) fn walk_in_step<'p>(
         &self,
-        automata: core::ops::Range<u32>,
-        segments: impl Iterator<Item = &'p [u8]>,
+        automata: Range<u32>,
+        mut segments: impl Iterator<Item = &'p [u8]> + Clone,
     ) -> Walked {
-        let mut states = [0u32; island::MAX_AUTOMATA];
-        for (state, a) in states.iter_mut().zip(automata.clone()) {
-            *state = self.table.automaton(a).start();
-        }
+        const STRIDE: usize = 12;
+        let mut states = [0_u32; island::MAX_AUTOMATA];
         let mut walked = Walked::default();
-        for (state, a) in states.iter().zip(automata.clone()) {
-            walked.directory.add(self.table.automaton(a).cell(*state));
-            walked.file = walked.directory;
+        for (state, a) in states.iter_mut().zip(automata.clone()) {
+            let automaton = self.table.automaton(a);
+            *state = automaton.start();
+            walked.directory.add(automaton.cell(*state));
         }
-        for segment in segments {
+        walked.file = walked.directory;
+        loop {
+            let Some(last) = segments.clone().take(STRIDE).count().checked_sub(1) else {
+                return walked;
+            };
             if walked.directory.hidden() {
                 return Walked { file: walked.directory, ..walked };
             }
             walked = Walked::default();
+            let mut above = [Last::default(); STRIDE];
             for (state, a) in states.iter_mut().zip(automata.clone()) {
                 let automaton = self.table.automaton(a);
-                let file = automaton.walk(*state, segment);
-                *state = automaton.walk(file, b"/");
-                walked.file.add(automaton.cell(file));
-                walked.directory.add(automaton.cell(*state));
+                let next = segments.clone().take(STRIDE);
+                for (k, (segment, above)) in next.zip(&mut above).enumerate() {
+                    if automaton.is_absorbing(*state) && automaton.is_silent(*state) {
+                        break;
+                    }
+                    let file = automaton.walk(*state, segment);
+                    *state = automaton.walk(file, b"/");
+                    let cell = automaton.cell(*state);
+                    if k == last {
+                        walked.file.add(automaton.cell(file));
+                        walked.directory.add(cell);
+                    } else {
+                        above.hide(cell);
+                    }
+                }
             }
+            if let Some(hide) = above.iter().find(|hide| hide.hides()) {
+                let verdict = Verdict { hide: *hide, ..Verdict::default() };
+                return Walked { file: verdict, directory: verdict, ..walked };
+            }
+            segments.by_ref().take(STRIDE).for_each(drop);
         }
-        walked
     }
 }
 

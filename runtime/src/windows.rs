@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 /// Names that are devices in every directory, whatever extension follows.
 const DEVICES: [&str; 8] = ["con", "prn", "aux", "nul", "conin$", "conout$", "com", "lpt"];
 
-/// What a path of Windows is called in a policy: `C:\work\x` is `/c/work/x`; a relative path
+/// What a path of Windows is called in a policy: `C:\repo\x` is `/c/repo/x`; a relative path
 /// stays relative. First as it was spelt, then in lower case, if that is another. `None`
 /// for a share, a device, a stream, a short name, a path relative to a drive, and for names
 /// that Windows does not allow: refuse those.
@@ -110,11 +110,11 @@ mod tests {
     #[test]
     fn one_file_has_one_name() {
         for (path, expected) in [
-            (r"C:\work\sub\..\.cursor\mcp.json", "/c/work/sub/../.cursor/mcp.json"),
-            ("C:/work/.cursor/mcp.json.", "/c/work/.cursor/mcp.json"),
-            ("C:/work/.env . .", "/c/work/.env"),
-            (r"\\?\C:\work\a", "/c/work/a"),
-            ("/c/work", "/c/work"),
+            (r"C:\repo\sub\..\.cursor\mcp.json", "/c/repo/sub/../.cursor/mcp.json"),
+            ("C:/repo/.cursor/mcp.json.", "/c/repo/.cursor/mcp.json"),
+            ("C:/repo/.env . .", "/c/repo/.env"),
+            (r"\\?\C:\repo\a", "/c/repo/a"),
+            ("/c/repo", "/c/repo"),
             (r"src\main.rs", "src/main.rs"),
             (r"dir\", "dir/"),
             (r"C:\", "/c"),
@@ -126,7 +126,7 @@ mod tests {
         }
         assert_eq!(
             paths(r"C:\Work\.ENV"),
-            Some(["/c/Work/.ENV", "/c/work/.env"].map(Into::into).to_vec())
+            Some(["/c/Work/.ENV", "/c/repo/.env"].map(Into::into).to_vec())
         );
     }
 
@@ -138,16 +138,16 @@ mod tests {
             r"\\.\C:",
             r"\\?\UNC\server\x",
             "C:relative",
-            "C:/work/CURSOR~1/mcp.json",
-            "C:/work/file:stream",
-            "C:/work/file::$DATA",
+            "C:/repo/CURSOR~1/mcp.json",
+            "C:/repo/file:stream",
+            "C:/repo/file::$DATA",
             "nul",
-            "C:/work/CON.txt",
+            "C:/repo/CON.txt",
             "a/com1",
             "a/LPT9.log",
             "a/COM\u{b9}",
             "a/aux ",
-            "C:/work/...",
+            "C:/repo/...",
             "a/b\u{7}",
             "a/*.txt",
             "",

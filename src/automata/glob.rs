@@ -50,8 +50,8 @@ pub enum Shape {
     Suffix(Vec<u8>),
     /// These bytes and `*`.
     Prefix(Vec<u8>),
-    /// Anything else.
-    Other,
+    /// Anything else, after these bytes.
+    Other(Vec<u8>),
 }
 
 /// Reads one line of an ignore list as git does.
@@ -88,8 +88,10 @@ pub fn gitignore(pattern: &str) -> Result<Ignore, PatternError> {
             "remove it; `*` matches every name, `/*` every name at the top",
         ));
     }
-    let anchored = inner.contains('/');
-    let relative = inner.strip_prefix('/').unwrap_or(inner);
+    // At any depth, as a pattern without `/` is.
+    let free = inner.strip_prefix("**/").filter(|name| !name.is_empty() && !name.contains('/'));
+    let anchored = free.is_none() && inner.contains('/');
+    let relative = free.or_else(|| inner.strip_prefix('/')).unwrap_or(inner);
     let offset = offset + inner.len() - relative.len();
     let reader = Reader { bytes: relative.as_bytes(), offset, anchored };
     let (mut re, shape) = reader.read()?;
@@ -295,11 +297,11 @@ impl Reader<'_> {
             }
         }
         let shape = match stars {
-            _ if other => Shape::Other,
+            _ if other => Shape::Other(self.bytes[..prefix].to_vec()),
             0 => Shape::Literal(literal),
             1 if star_last => Shape::Prefix(literal),
             1 if star_first && !self.anchored => Shape::Suffix(literal),
-            _ => Shape::Other,
+            _ => Shape::Other(self.bytes[..prefix].to_vec()),
         };
         Ok((Re::cat(parts), shape))
     }

@@ -13,7 +13,7 @@ use super::TooLarge;
 use super::dfa::{Dfa, Label};
 use super::minimize::{Columns, Rows, minimal, mix};
 use super::witness::shortest_over_pair;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// The minimal automaton that labels each string with `f` of its two labels.
@@ -57,11 +57,11 @@ pub fn product<A: Label, B: Label, C: Label>(
     Ok(minimal(&a.classes, &Rows { columns, trans, labels, start: 0 }))
 }
 
-/// Combines a list in order by a balanced tree of products of neighbours.
+/// Combines a list in order: a balanced tree of products of neighbours.
 ///
 /// `f` must be associative; it need not be commutative. Where a product outgrows
-/// `budget`, or after minimisation three times the sum of its parts (and 1,000
-/// states), the parts stay separate and the tree goes on around them. So the result
+/// `budget` or the sum of its parts (by a quarter, and by what a list may grow
+/// by at all), the parts stay separate and the rest goes on around them. So the result
 /// is one automaton if all goes well, and in any case a list in the same order
 /// whose labels, combined by `f` from left to right, are those of the whole.
 /// Deterministic. An empty list gives an empty list.
@@ -69,6 +69,56 @@ pub fn product<A: Label, B: Label, C: Label>(
 /// # Errors
 /// [`TooLarge::Classes`] if the byte classes differ; nothing else.
 pub fn product_tree<L: Label>(
+    list: Vec<Dfa<L>>,
+    f: &impl Fn(&L, &L) -> L,
+    budget: usize,
+) -> Result<Vec<Dfa<L>>, TooLarge> {
+    spend(tree(list, f, budget)?, f, budget, false)
+}
+
+/// As [`product_tree`], for an `f` that commutes too: any two may be multiplied, so
+/// that fewer stay separate. The order of the result means nothing.
+///
+/// # Errors
+/// As [`product_tree`].
+pub fn product_set<L: Label>(
+    list: Vec<Dfa<L>>,
+    f: &impl Fn(&L, &L) -> L,
+    budget: usize,
+) -> Result<Vec<Dfa<L>>, TooLarge> {
+    spend(tree(list, f, budget)?, f, budget, true)
+}
+
+/// The product of two, unless it is much larger than they are.
+///
+/// # Errors
+/// As [`product_tree`].
+pub fn product_pair<L: Label>(
+    a: &Dfa<L>,
+    b: &Dfa<L>,
+    f: &impl Fn(&L, &L) -> L,
+    budget: usize,
+) -> Result<Option<Dfa<L>>, TooLarge> {
+    let sum = a.states() + b.states();
+    fitting(a, b, f, sum + sum / 4 + 200, budget)
+}
+
+fn fitting<L: Label>(
+    a: &Dfa<L>,
+    b: &Dfa<L>,
+    f: &impl Fn(&L, &L) -> L,
+    limit: usize,
+    budget: usize,
+) -> Result<Option<Dfa<L>>, TooLarge> {
+    // What minimisation takes away is seldom more than half.
+    match product(a, b, f, budget.min(2 * limit)) {
+        Ok(both) => Ok((both.states() <= limit).then_some(both)),
+        Err(TooLarge::Classes) => Err(TooLarge::Classes),
+        Err(_) => Ok(None),
+    }
+}
+
+fn tree<L: Label>(
     mut list: Vec<Dfa<L>>,
     f: &impl Fn(&L, &L) -> L,
     budget: usize,
@@ -77,18 +127,53 @@ pub fn product_tree<L: Label>(
         return Ok(list);
     }
     let right = list.split_off(list.len() / 2);
-    let mut left = product_tree(list, f, budget)?;
-    let mut right = product_tree(right, f, budget)?.into_iter();
+    let mut left = tree(list, f, budget)?;
+    let mut right = tree(right, f, budget)?.into_iter();
     if let (Some(a), Some(b)) = (left.pop(), right.next()) {
-        let fair = 3 * (a.states() + b.states()) + 1_000;
-        match product(&a, &b, f, budget.min(8 * fair)) {
-            Ok(both) if both.states() <= fair => left.push(both),
-            Err(TooLarge::Classes) => return Err(TooLarge::Classes),
-            Ok(_) | Err(_) => left.extend([a, b]),
+        match product_pair(&a, &b, f, budget)? {
+            Some(both) => left.push(both),
+            None => left.extend([a, b]),
         }
     }
     left.extend(right);
     Ok(left)
+}
+
+/// Multiplies what a tree left, neighbours or `any` two, the smallest first, while no
+/// product doubles and all together grow by no more than the list has states (or 1,000,
+/// which is little): one walk less is worth that much.
+fn spend<L: Label>(
+    list: Vec<Dfa<L>>,
+    f: &impl Fn(&L, &L) -> L,
+    budget: usize,
+    any: bool,
+) -> Result<Vec<Dfa<L>>, TooLarge> {
+    let total = list.iter().map(Dfa::states).sum::<usize>();
+    let mut spare = total.max(1_000);
+    let mut list = list.into_iter().enumerate().collect::<Vec<_>>();
+    let mut names = list.len();
+    let mut failed = HashSet::new();
+    loop {
+        let last = |i: usize| if any { list.len() } else { list.len().min(i + 2) };
+        let pairs = (0..list.len()).flat_map(|i| (i + 1..last(i)).map(move |j| (i, j)));
+        let sum = |&(i, j): &(usize, usize)| list[i].1.states() + list[j].1.states();
+        let untried = pairs.filter(|&(i, j)| !failed.contains(&(list[i].0, list[j].0)));
+        let Some((i, j)) = untried.min_by_key(|pair| (sum(pair), *pair)) else { break };
+        let before = sum(&(i, j));
+        let ((x, a), (y, b)) = (&list[i], &list[j]);
+        match fitting(a, b, f, before + spare.min(before + 500), budget)? {
+            Some(both) => {
+                spare -= both.states().saturating_sub(before);
+                list[i] = (names, both);
+                list.remove(j);
+                names += 1;
+            }
+            None => {
+                failed.insert((*x, *y));
+            }
+        }
+    }
+    Ok(list.into_iter().map(|(_, dfa)| dfa).collect())
 }
 
 /// The strings that are not in the language.

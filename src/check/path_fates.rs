@@ -1,5 +1,7 @@
 //! The fates of hide patterns, `on` blocks, mounts, and the fields of all of them.
 
+mod hiding;
+
 use super::fate::{Fate, Fates, SINGLES, Thing, common, cover, places, usual_phase};
 use crate::analysis::BUDGET;
 use crate::analysis::grounds::{Grounds, Places};
@@ -12,11 +14,16 @@ use crate::hir::{Context, Fields, Setting};
 use crate::request::{Ask, Judge};
 use crate::source::Span;
 use mero_runtime::{Effect, Phase};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
 
 struct Paths<'p> {
     context: &'p Context,
     alphabet: &'p Alphabet,
     model: &'p Model<'p>,
+    /// What hide patterns hide [for good](Paths::lasting), as far as it was asked.
+    lasting: RefCell<HashMap<At, Rc<Dfa<bool>>>>,
 }
 
 pub(super) fn collect(grounds: &Grounds<'_>, judge: &Judge<'_>, fates: &mut Fates) {
@@ -39,7 +46,7 @@ fn of_context(grounds: &Grounds<'_>, judge: &Judge<'_>, fates: &mut Fates) -> Re
         return Ok(());
     }
     let Places { alphabet, model } = grounds.places()?;
-    let paths = Paths { context, alphabet, model };
+    let paths = Paths { context, alphabet, model, lasting: RefCell::default() };
     // A context's list applies in each of its islands: idle means idle in all.
     for (space, island, index, entry) in paths.model.entries() {
         let at = At { space, island, index };
@@ -84,7 +91,7 @@ fn of_context(grounds: &Grounds<'_>, judge: &Judge<'_>, fates: &mut Fates) -> Re
 }
 
 /// The place of an entry.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct At {
     space: usize,
     island: usize,
@@ -148,41 +155,11 @@ impl Paths<'_> {
         shut_directories(&entry.applies, b'/', |&a| a)
     }
 
-    fn pattern(&self, at: At, entry: &Entry, negated: bool) -> Result<Fate, TooLarge> {
-        let reach = Self::reach(entry);
-        let hides = |i: usize, e: &Entry| i != at.index && e.kind == Kind::Hide { negated: false };
-        let negations = self.entries(at).iter().any(|e| e.kind == Kind::Hide { negated: true });
-        if !negations {
-            // Without `!` a path is hidden if any pattern says so, and nothing else counts.
-            match self.covering(at, entry, hides) {
-                (by, Ok(())) if !by.is_empty() && self.alike(at, entry).is_none() => {
-                    return Ok(Fate::Redundant { by });
-                }
-                (_, Err(Some(string))) if self.at_string(at, &string) => {
-                    return Ok(Fate::Decides);
-                }
-                _ => {}
-            }
-        }
-        let (effect, reason) = self.compare(at, &reach, None)?;
-        if effect || reason {
-            return Ok(Fate::Decides);
-        }
-        // Of two that are alike, the later one is spoken of.
-        if self.alike(at, entry).is_some_and(|(_, later)| later) {
-            return Ok(Fate::Decides);
-        }
-        let whole = Reader::new(self.model, at.space, None);
-        let mine = |m: usize| whole.island_of(m) == Some(at.island);
-        let scope = find(&[&whole], Some(&entry.applies), self.alphabet, BUDGET, |v| {
-            v.iter().any(|v| v.mount.is_some_and(mine))
-        })?;
-        let Some(example) = scope else { return Ok(Fate::Dead) };
-        if negated {
-            return Ok(self.hidden_above(at, &example).unwrap_or(Fate::SaysNothing));
-        }
-        let (by, _) = self.covering(at, entry, hides);
-        Ok(Fate::Redundant { by })
+    /// Whether an entry matches a string or a directory above it.
+    fn reaches(entry: &Entry, string: &[u8]) -> bool {
+        let above = string.iter().enumerate().filter(|(_, b)| **b == b'/');
+        let mut above = above.filter_map(|(end, _)| string.get(..=end));
+        *entry.applies.run(string) || above.any(|directory| *entry.applies.run(directory))
     }
 
     /// The entries among `of` that together match what an entry matches.
@@ -193,43 +170,15 @@ impl Paths<'_> {
         of: impl Fn(usize, &Entry) -> bool,
     ) -> (Vec<Span>, Result<(), Option<Vec<u8>>>) {
         let others = self.entries(at).iter().enumerate().filter(|(i, e)| of(*i, e));
-        let reaches = |e: &Entry, string: &[u8]| {
-            let above = string.iter().enumerate().filter(|(_, b)| **b == b'/');
-            let mut above = above.filter_map(|(end, _)| string.get(..=end));
-            *e.applies.run(string) || above.any(|directory| *e.applies.run(directory))
-        };
         let (picked, covered) = cover(
             &entry.applies,
             self.alphabet.proper(),
             &others.map(|(_, e)| e).collect::<Vec<_>>(),
-            reaches,
+            Self::reaches,
             Self::reach,
             |e| matches!(e.kind, Kind::Hide { .. }),
         );
         (places(picked.into_iter().map(|e| e.span)), covered)
-    }
-
-    /// The hidden directory above a path that a `!` pattern would show, or the later
-    /// pattern that hides it again.
-    fn hidden_above(&self, at: At, path: &[u8]) -> Option<Fate> {
-        let entries = self.model.spaces.get(at.space)?.entries(at.island);
-        let last = |string: &[u8]| {
-            let hide = |e: &&Entry| matches!(e.kind, Kind::Hide { .. }) && *e.applies.run(string);
-            entries.iter().rfind(hide)
-        };
-        for (end, _) in path.iter().enumerate().filter(|(_, b)| **b == b'/') {
-            let directory = path.get(..=end)?;
-            if let Some(entry) = last(directory)
-                && entry.kind == (Kind::Hide { negated: false })
-                && directory.len() < path.len()
-            {
-                let directory = self.shown(at, directory);
-                return Some(Fate::Below { by: entry.span, directory });
-            }
-        }
-        let entry = last(path)?;
-        let hides = entry.kind == Kind::Hide { negated: false };
-        hides.then(|| Fate::Unreachable { by: vec![entry.span], witness: None })
     }
 
     fn entries(&self, at: At) -> &[Entry] {

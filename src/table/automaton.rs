@@ -2,17 +2,17 @@
 //!
 //! Absorbing states come first so that a walker sees by number that it may stop; then
 //! those that wait for the next `/` or `.`, so that it sees that it may skip.
-//! Rows are dense while that is small; larger automata have their rows displaced
-//! into one comb (first fit, densest rows first), where a row keeps only what
-//! differs from its commonest target (Tarjan and Yao, 1979, with defaults).
+//! Rows are dense while that is small; those of larger automata are displaced into one
+//! comb ([`comb`](super::comb)).
 //! Class maps that are equal are stored once.
 
 #![allow(
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
-    reason = "states and classes index the automaton's own rows; the comb is grown first"
+    reason = "states and classes index the automaton's own rows"
 )]
 
+use super::comb::{Comb, displace};
 use crate::automata::{Dfa, Label};
 use mero_runtime::format::automaton as f;
 use std::collections::HashMap;
@@ -105,7 +105,8 @@ impl Automata {
         let dense = states * stride * bytes_of(states * stride);
         let comb = (dense > DENSE_BYTES).then(|| displace(&rows, width));
         let narrow = bytes_of(states);
-        let comb_bytes = |c: &Comb| states * (4 + 2 + narrow) + c.cells.len() * 2 * narrow;
+        let comb_bytes =
+            |c: &Comb| states * (4 + 1 + 2) + (c.rows.len() * width + c.cells.len() * 2) * narrow;
         let comb = comb.filter(|c| comb_bytes(c) < dense);
         let bytes = if comb.is_some() { narrow } else { bytes_of(states * stride) };
         if comb.is_none() && u32::try_from(states * stride).is_err() {
@@ -118,8 +119,9 @@ impl Automata {
             for base in &comb.bases {
                 self.data.extend_from_slice(&base.to_le_bytes());
             }
+            self.data.extend_from_slice(&comb.defaults);
             let mut put = |n: u32| self.data.extend_from_slice(&n.to_le_bytes()[..bytes]);
-            comb.defaults.iter().for_each(|&d| put(d));
+            comb.rows.iter().flat_map(|&s| &rows[s as usize]).for_each(|&t| put(t));
             for (owner, target) in &comb.cells {
                 // A free cell is owned by no state; its target is never read.
                 put(owner.unwrap_or(u32::MAX));
@@ -161,6 +163,7 @@ impl Automata {
         r.push(u8::try_from(cell_size).unwrap_or(0));
         r.extend((u32_of(first_busy) * scale).to_le_bytes());
         r.extend((number[within.unwrap_or(dfa.start()) as usize] * scale).to_le_bytes());
+        r.push(comb.map_or(0, |c| u8::try_from(c.rows.len()).unwrap_or(u8::MAX)));
         self.records.extend(r);
         let index = self.count;
         self.count += 1;
@@ -176,54 +179,4 @@ impl Automata {
         }
         at
     }
-}
-
-struct Comb {
-    bases: Vec<u32>,
-    defaults: Vec<u32>,
-    cells: Vec<(Option<u32>, u32)>,
-}
-
-/// Displaces rows into a comb.
-fn displace(rows: &[Vec<u32>], width: usize) -> Comb {
-    let defaults = rows.iter().map(|row| commonest(row)).collect::<Vec<_>>();
-    let kept = |s: usize| {
-        let default = defaults[s];
-        rows[s].iter().enumerate().filter(move |(_, t)| **t != default)
-    };
-    let mut order = (0..rows.len()).collect::<Vec<_>>();
-    order.sort_by_key(|&s| (std::cmp::Reverse(kept(s).count()), s));
-    let mut cells: Vec<(Option<u32>, u32)> = vec![(None, 0); width];
-    let mut bases = vec![0u32; rows.len()];
-    // Where free cells begin: below it nothing fits any more.
-    let mut low = 0usize;
-    for s in order {
-        let row = kept(s).map(|(c, t)| (c, *t)).collect::<Vec<_>>();
-        let Some(&(first, _)) = row.first() else { continue };
-        while cells.get(low).is_some_and(|c| c.0.is_some()) {
-            low += 1;
-        }
-        let mut base = low.saturating_sub(first);
-        // Bounded: past the end of the comb everything is free.
-        while !row.iter().all(|(c, _)| cells.get(base + c).is_none_or(|cell| cell.0.is_none())) {
-            base += 1;
-        }
-        if cells.len() < base + width {
-            cells.resize(base + width, (None, 0));
-        }
-        for (c, t) in row {
-            cells[base + c] = (Some(u32_of(s)), t);
-        }
-        bases[s] = u32_of(base);
-    }
-    Comb { bases, defaults, cells }
-}
-
-fn commonest(row: &[u32]) -> u32 {
-    let mut counts: HashMap<u32, usize> = HashMap::new();
-    for &t in row {
-        *counts.entry(t).or_default() += 1;
-    }
-    let best = counts.into_iter().max_by_key(|&(t, n)| (n, std::cmp::Reverse(t)));
-    best.map_or(0, |(t, _)| t)
 }

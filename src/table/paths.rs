@@ -18,7 +18,7 @@
 use super::{Options, RuleNumbers, Unfit, tries};
 use crate::automata::absorb::shut_directories;
 use crate::automata::glob::{self, Ignore, Shape};
-use crate::automata::{Dfa, Re, determinize, product_tree};
+use crate::automata::{Dfa, Re, determinize, meets, product_set};
 use crate::hir::Context;
 use crate::limits::{MAX_PATTERN_STATES, MAX_PRODUCT_STATES};
 use crate::source::Span;
@@ -48,6 +48,11 @@ pub(super) struct Cell {
 impl Cell {
     fn hidden(&self) -> bool {
         self.hide.rank > 0 && self.hide.value == 1
+    }
+
+    /// Nothing else matters where it hides.
+    fn shut(&self) -> Cell {
+        if self.hidden() { Cell { hide: self.hide, ..Cell::default() } } else { *self }
     }
 
     fn join(a: &Cell, b: &Cell) -> Cell {
@@ -257,41 +262,103 @@ fn rank(entries: &mut [Entry]) -> Result<(), Unfit> {
     Ok(())
 }
 
-fn build(mut entries: Vec<Entry>, options: Options) -> Result<Option<Island>, Unfit> {
-    if entries.is_empty() {
-        return Ok(None);
-    }
-    rank(&mut entries)?;
-    let last_negation =
-        entries.iter().rposition(|e| matches!(e.field, Field::Hide(m) if m.value == 0));
-    let mut patterns = Vec::new();
-    for (index, entry) in entries.iter().enumerate() {
-        // No later pattern takes a match back: it hides what is below at once.
-        let settled = last_negation.is_none_or(|n| index > n);
-        let below = match entry.field {
-            Field::Hide(_) => settled,
-            Field::On { .. } => true,
+/// The patterns of a list, each with its automaton.
+struct Split<'e> {
+    /// A path that matches is decided, with all below it where it is hidden: no later
+    /// pattern takes that back.
+    settled: Vec<Part<'e>>,
+    /// Hide patterns of which later `!` patterns take something back, and those.
+    open: Vec<Part<'e>>,
+}
+
+struct Part<'e> {
+    entry: &'e Entry,
+    matched: Dfa<bool>,
+    rank: u16,
+}
+
+impl Part<'_> {
+    /// Whether some path is in another language too. Most `!` patterns are single paths.
+    fn meets(&self, other: &Dfa<bool>) -> bool {
+        let Shape::Literal(name) = &self.entry.ignore.shape else {
+            return meets(&self.matched, other, MAX_PRODUCT_STATES) != Ok(false);
         };
-        patterns.push((shape(&entry.ignore), below, entry));
+        if !self.entry.ignore.anchored {
+            return meets(&self.matched, other, MAX_PRODUCT_STATES) != Ok(false);
+        }
+        let above = self.entry.directory.iter().flat_map(|s| [s.as_bytes(), b"/"]);
+        let path = above.chain([&name[..]]).collect::<Vec<_>>().concat();
+        let directory = [&path[..], b"/"].concat();
+        [path, directory].iter().any(|p| *self.matched.run(p) && *other.run(p))
     }
+}
+
+/// Splits a list. Where no rules are told apart, a pattern's rank in the list only has to be
+/// above those of the earlier patterns that it overrules somewhere: with few ranks,
+/// more patterns fold into one another.
+fn split<'e>(entries: &'e [Entry], paths: &Dfa<bool>) -> Result<Split<'e>, Unfit> {
+    let matched = |entry: &Entry, below: bool| {
+        glob::matched(&entry.directory, &entry.ignore, below, paths)
+            .map_err(|e| Unfit::too_large(entry.span, e))
+    };
+    let hide = |entry: &Entry| match entry.field {
+        Field::Hide(mark) => Some(mark),
+        Field::On { .. } => None,
+    };
+    let negated = |entry: &&Entry| hide(entry).is_some_and(|m| m.value == 0);
+    let alike = entries.iter().filter_map(hide).all(|m| m.rule == super::NO_RULE);
+    let mut negations = Vec::new();
+    for entry in entries.iter().filter(negated) {
+        negations.push(Part { entry, matched: matched(entry, false)?, rank: 1 });
+    }
+    let mut split = Split { settled: Vec::new(), open: Vec::new() };
+    // How many of the negations stand before an entry.
+    let mut before = 0_usize;
+    for entry in entries {
+        let Some(mark) = hide(entry) else {
+            split.settled.push(Part { entry, matched: matched(entry, true)?, rank: 0 });
+            continue;
+        };
+        if negated(&entry) {
+            before = before.saturating_add(1);
+            continue;
+        }
+        let mut all = matched(entry, true)?;
+        let later = negations.iter().skip(before);
+        let open = later.clone().any(|n| n.meets(&all));
+        if open {
+            all = matched(entry, false)?;
+        }
+        let mut rank = mark.rank;
+        if alike {
+            let earlier = negations.iter().take(before).filter(|n| n.meets(&all));
+            rank = earlier.map(|n| n.rank).max().map_or(1, |r| r.saturating_add(1));
+            for later in negations.iter_mut().skip(before).filter(|_| open) {
+                if later.rank <= rank && later.meets(&all) {
+                    later.rank = rank.saturating_add(1);
+                }
+            }
+        }
+        let list = if open { &mut split.open } else { &mut split.settled };
+        list.push(Part { entry, matched: all, rank });
+    }
+    if !alike {
+        for negation in &mut negations {
+            negation.rank = hide(negation.entry).map_or(0, |m| m.rank);
+        }
+    }
+    split.open.extend(negations);
     // Neighbours in the tree are multiplied first: like with like.
-    patterns.sort_by(|a, b| {
-        (a.0, &a.2.ignore.shape, a.2.span).cmp(&(b.0, &b.2.ignore.shape, b.2.span))
-    });
-    let proper = glob::paths();
-    let languages =
-        entries.iter().map(|e| glob::below(&e.directory, &e.ignore)).collect::<Vec<_>>();
-    let classes = Re::classes(languages.iter().chain([&proper]));
-    let span = entries.first().map_or(Span::new(crate::source::FileId(0), 0, 0), |e| e.span);
-    let paths = determinize(&proper, &classes, MAX_PATTERN_STATES)
-        .map_err(|e| Unfit::too_large(span, e))?;
-    let negations = last_negation.is_some();
-    let mut automata = Vec::new();
-    for (_, below, entry) in &patterns {
-        let dfa = glob::matched(&entry.directory, &entry.ignore, *below, &paths)
-            .map_err(|e| Unfit::too_large(entry.span, e))?;
-        let cell = match entry.field {
-            Field::Hide(hide) => Cell { hide, ..Cell::default() },
+    for list in [&mut split.settled, &mut split.open] {
+        list.sort_by_key(|p| (shape(&p.entry.ignore), &p.entry.ignore.shape, p.entry.span));
+    }
+    Ok(split)
+}
+
+fn labelled(list: Vec<Part<'_>>) -> Vec<Dfa<Cell>> {
+    let label = |part: Part<'_>| {
+        let cell = match part.entry.field {
+            Field::Hide(hide) => Cell { hide: Mark { rank: part.rank, ..hide }, ..Cell::default() },
             Field::On { allow, ask, deny } => Cell {
                 allow: allow.unwrap_or_default(),
                 ask: ask.unwrap_or_default(),
@@ -299,23 +366,37 @@ fn build(mut entries: Vec<Entry>, options: Options) -> Result<Option<Island>, Un
                 ..Cell::default()
             },
         };
-        automata.push(dfa.map(|&matched| if matched { cell } else { Cell::default() }));
-    }
-    let join = |a: &Cell, b: &Cell| {
-        let cell = Cell::join(a, b);
-        // Nothing else matters for what is hidden for good.
-        if cell.hidden() && !negations { Cell { hide: cell.hide, ..Cell::default() } } else { cell }
+        part.matched.map(|&matched| if matched { cell } else { Cell::default() })
     };
-    let budget = if options.separate { 0 } else { MAX_PRODUCT_STATES };
-    let mut groups =
-        product_tree(automata, &join, budget).map_err(|e| Unfit::too_large(span, e))?;
-    let lockstep = negations && groups.len() > 1;
-    if let (true, [only]) = (negations, &groups[..]) {
-        groups = vec![
-            shut_directories(only, b'/', Cell::hidden)
-                .map(|c| if c.hidden() { Cell { hide: c.hide, ..Cell::default() } } else { *c }),
-        ];
+    list.into_iter().map(label).collect()
+}
+
+fn build(mut entries: Vec<Entry>, options: Options) -> Result<Option<Island>, Unfit> {
+    if entries.is_empty() {
+        return Ok(None);
     }
+    rank(&mut entries)?;
+    let proper = glob::paths();
+    let languages =
+        entries.iter().map(|e| glob::below(&e.directory, &e.ignore)).collect::<Vec<_>>();
+    let classes = Re::classes(languages.iter().chain([&proper]));
+    let span = entries.first().map_or(Span::new(crate::source::FileId(0), 0, 0), |e| e.span);
+    let paths = determinize(&proper, &classes, MAX_PATTERN_STATES)
+        .map_err(|e| Unfit::too_large(span, e))?;
+    let budget = if options.separate { 0 } else { MAX_PRODUCT_STATES };
+    let Split { settled, open } = split(&entries, &paths)?;
+    // Nothing else matters for what is hidden for good.
+    let join = |a: &Cell, b: &Cell| Cell::join(a, b).shut();
+    let mut list = labelled(settled);
+    let mut undone =
+        product_set(labelled(open), &Cell::join, budget).map_err(|e| Unfit::too_large(span, e))?;
+    let lockstep = undone.len() > 1;
+    if let [only] = &undone[..] {
+        list.push(shut_directories(only, b'/', Cell::hidden).map(Cell::shut));
+        undone.clear();
+    }
+    let mut groups = product_set(list, &join, budget).map_err(|e| Unfit::too_large(span, e))?;
+    groups.extend(undone);
     if groups.len() > island::MAX_AUTOMATA {
         return Err(Unfit {
             span,
@@ -336,8 +417,8 @@ fn shape(ignore: &Ignore) -> u8 {
         (Shape::Literal(_), false) => 1,
         (Shape::Suffix(_), _) => 2,
         (Shape::Prefix(_), _) => 3,
-        (Shape::Other, true) => 4,
-        (Shape::Other, false) => 5,
+        (Shape::Other(begin), true) => 4 + u8::from(!begin.contains(&b'/')),
+        (Shape::Other(_), false) => 6,
     }
 }
 

@@ -178,6 +178,27 @@ pub fn path() -> impl Strategy<Value = String> {
         .prop_map(|(s, p, e, by)| format!("{s}{}{e}", p.join(by)))
 }
 
+/// Paths as programs write them, absolute and clean, short and long; a number for the
+/// test, permissions and a kind.
+pub fn usual() -> impl Strategy<Value = (String, usize, Permission, Kind)> {
+    let long = |n: usize| Just("n".repeat(n));
+    let segment = prop_oneof![
+        12 => select(&NAMES[..]).prop_map(str::to_owned),
+        6 => select(vec!["root", "data", "src", "m3", "srv", "m", "ws", "home", "u", "p", "x"]).prop_map(str::to_owned),
+        2 => select(vec!["...", ".x", "x.", "a..b", "b-c", "x.pem.pem"]).prop_map(str::to_owned),
+        1 => prop_oneof![long(30), long(62), long(63), long(64), long(120), long(254), long(255), long(256)],
+    ];
+    let start =
+        select(vec!["/", "/root/", "/data/", "/src/", "/srv/m/ws/", "/home/u/a/", "/p/x/", "/m3/"]);
+    (
+        (start, prop::collection::vec(segment, 1..6), select(vec!["", "", "/"]))
+            .prop_map(|(s, p, e)| format!("{s}{}{e}", p.join("/"))),
+        0..8_usize,
+        (1u8..16).prop_map(Permission::from_bits_truncate),
+        select(vec![Kind::File, Kind::Directory, Kind::Unknown]),
+    )
+}
+
 pub fn ask() -> impl Strategy<Value = Ask> {
     let permission = (1u8..16).prop_map(Permission::from_bits_truncate);
     let word = select(vec![

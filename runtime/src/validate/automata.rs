@@ -49,9 +49,12 @@ pub(super) fn automata(table: &Table<'_>, r: Record<'_>, end: &mut usize) -> Che
             ensure(idle <= states, "idle states that do not exist")?;
             let comb = r.u32(automaton::COMB) as usize;
             let bases = count.saturating_mul(4);
-            let defaults = count.saturating_mul(width);
+            let whole = r.u8(automaton::DEFAULT_ROWS);
+            let default_rows = usize::from(whole).saturating_mul(classes.into());
+            let default_rows = default_rows.saturating_mul(width);
             let cells = comb.saturating_mul(2).saturating_mul(width);
-            let length = bases.saturating_add(defaults).saturating_add(cells);
+            let length = bases.saturating_add(count).saturating_add(default_rows);
+            let length = length.saturating_add(cells);
             let rows = own(automaton::ROWS, length)?;
             let highest = comb.checked_sub(usize::from(classes)).ok_or("a comb without a row")?;
             let bases_part = rows.get(..bases).unwrap_or(&[]);
@@ -59,9 +62,12 @@ pub(super) fn automata(table: &Table<'_>, r: Record<'_>, end: &mut usize) -> Che
                 ensure(Record(base).u32(0) as usize <= highest, "a row that ends after the comb")?;
             }
             let rest = rows.get(bases..).unwrap_or(&[]);
-            all_states(rest.get(..defaults).unwrap_or(&[]), width, states)?;
+            let defaults = rest.get(..count).unwrap_or(&[]);
+            ensure(defaults.iter().all(|&d| d < whole), "a default row that does not exist")?;
+            let rest = rest.get(count..).unwrap_or(&[]);
+            all_states(rest.get(..default_rows).unwrap_or(&[]), width, states)?;
             // Owners may be no state at all (a free cell); targets may not.
-            let comb_part = rest.get(defaults..).unwrap_or(&[]);
+            let comb_part = rest.get(default_rows..).unwrap_or(&[]);
             for cell in comb_part.chunks_exact(width.saturating_mul(2)) {
                 all_states(cell.get(width..).unwrap_or(&[]), width, states)?;
             }

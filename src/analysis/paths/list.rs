@@ -10,7 +10,9 @@ use super::Alphabet;
 use crate::automata::explore::Letters;
 use crate::automata::glob::{self, Shape};
 use crate::automata::witness::shortest_over_pair;
-use crate::automata::{Dfa, Re, TooLarge, determinize, difference, product, product_tree};
+use crate::automata::{
+    Dfa, Re, TooLarge, determinize, difference, product, product_pair, product_tree,
+};
 use crate::hir::{Context, Fields, Setting};
 use crate::limits::{MAX_PATTERN_STATES, MAX_PRODUCT_STATES};
 use crate::source::{Span, Spanned};
@@ -168,7 +170,10 @@ impl Node {
         let mut whole = left.whole.clone();
         let mut rest = right.whole.iter().cloned();
         if let (Some(x), Some(y)) = (whole.pop(), rest.next()) {
-            whole.extend(product_tree(vec![x, y], &Cell::join, MAX_PRODUCT_STATES)?);
+            match product_pair(&x, &y, &Cell::join, MAX_PRODUCT_STATES)? {
+                Some(both) => whole.push(both),
+                None => whole.extend([x, y]),
+            }
         }
         whole.extend(rest);
         let letters = told_apart(&whole);
@@ -266,7 +271,7 @@ impl List<'_> {
         for (number, block) in mount.on.iter().enumerate() {
             let cell = self.fields(None, block.fields);
             let mut applies = Dfa::constant(&self.alphabet.classes, false);
-            let mut shape = Shape::Other;
+            let mut shape = Shape::Other(Vec::new());
             for p in &block.patterns {
                 let ignore = glob::gitignore(&p.node).map_err(|_| TooLarge::Classes)?;
                 let one = glob::matched(&mount.host.segments, &ignore, true, &self.alphabet.paths)?;
