@@ -125,8 +125,8 @@ mod tests {
             assert_eq!(first(path).as_deref(), Some(expected), "{path}");
         }
         assert_eq!(
-            paths(r"C:\Work\.ENV"),
-            Some(["/c/Work/.ENV", "/c/repo/.env"].map(Into::into).to_vec())
+            paths(r"C:\Repo\.ENV"),
+            Some(["/c/Repo/.ENV", "/c/repo/.env"].map(Into::into).to_vec())
         );
     }
 
