@@ -96,10 +96,14 @@ fn of_paths(context: &Context) -> Vec<Ask> {
 
 fn of_commands(context: &Context) -> Vec<Ask> {
     let block = context.commands.as_ref();
+    let rules = block.map_or(&[][..], |b| &b.rules);
+    if rules.is_empty() {
+        // All commands are alike.
+        return vec![Ask::Argv(vec![b"a".to_vec()])];
+    }
     let mut seen = BTreeSet::new();
     let mut out = Vec::new();
-    let patterns = block.iter().flat_map(|b| &b.rules);
-    let patterns = patterns.flat_map(|r| std::iter::once(&r.pattern).chain(&r.except));
+    let patterns = rules.iter().flat_map(|r| std::iter::once(&r.pattern).chain(&r.except));
     let work = || {
         let alphabet = Alphabet::new(patterns.map(|p| (p, 0)))?;
         let rules = Rules::new(block, &alphabet, 0)?;

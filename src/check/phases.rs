@@ -16,6 +16,7 @@ use crate::diag::registry as codes;
 use crate::diag::{Diagnostic, Level};
 use crate::hir::{Context, Policy};
 use mero_runtime::{Permission, Phase};
+use std::collections::HashMap;
 
 /// All ways in which rules can apply.
 fn tallies() -> impl Iterator<Item = Tally> {
@@ -53,11 +54,22 @@ fn admitted(context: &Context) -> Vec<Phase> {
     Phase::ALL.into_iter().filter(|p| context.phases.contains(p)).collect()
 }
 
-/// A phase that is stricter than the one before it, if there is one.
+/// Whether one phase is stricter than another on some path. That is so of all contexts or
+/// of none.
+fn stricter_on_paths(strict: Phase, loose: Phase) -> bool {
+    verdicts().any(|v| SINGLES.iter().any(|&p| v.decide(p, strict).0 > v.decide(p, loose).0))
+}
+
+/// A phase that is stricter than the one before it, if there is one. What was found out of
+/// paths for other contexts is in `paths`.
 ///
 /// # Errors
 /// [`TooLarge`] where the tools of a policy cannot be looked at.
-fn disorder(policy: &Policy, context: &Context) -> Result<Option<(Phase, &'static str)>, TooLarge> {
+fn disorder(
+    policy: &Policy,
+    context: &Context,
+    paths: &mut HashMap<(Phase, Phase), bool>,
+) -> Result<Option<(Phase, &'static str)>, TooLarge> {
     let phases = admitted(context);
     let block = context.commands.as_ref();
     let mut pairs = phases.iter().zip(phases.iter().skip(1));
@@ -65,8 +77,10 @@ fn disorder(policy: &Policy, context: &Context) -> Result<Option<(Phase, &'stati
     let names = Names::new(policy, context, &alphabet)?;
     Ok(pairs.find_map(|(&strict, &loose)| {
         let command = |t: Tally| decide(block, t, strict).0 > decide(block, t, loose).0;
-        let path =
-            |v: Verdict| SINGLES.iter().any(|&p| v.decide(p, strict).0 > v.decide(p, loose).0);
+        let mut path = || {
+            let known = paths.entry((strict, loose));
+            *known.or_insert_with(|| stricter_on_paths(strict, loose))
+        };
         let tools = (0..policy.tools.len()).map(Some).chain([None]).collect::<Vec<_>>();
         let tool = |t: Tally| {
             tools
@@ -75,7 +89,7 @@ fn disorder(policy: &Policy, context: &Context) -> Result<Option<(Phase, &'stati
         };
         match () {
             () if tallies().any(command) => Some((loose, "commands")),
-            () if verdicts().any(path) => Some((loose, "paths")),
+            () if path() => Some((loose, "paths")),
             () if tallies().any(tool) => Some((loose, "tools")),
             () => None,
         }
@@ -85,9 +99,10 @@ fn disorder(policy: &Policy, context: &Context) -> Result<Option<(Phase, &'stati
 /// `phase-order`.
 pub(super) fn order(view: &View<'_>) -> Vec<Diagnostic> {
     let contexts = view.policy.contexts.iter();
+    let mut paths = HashMap::new();
     contexts
         .filter_map(|context| {
-            let (phase, what) = match disorder(view.policy, context) {
+            let (phase, what) = match disorder(view.policy, context, &mut paths) {
                 Ok(found) => found?,
                 Err(error) => {
                     let message = format!(

@@ -174,6 +174,13 @@ impl Paths<'_> {
     }
 
     fn hidden_by_others(&self, at: At, entry: &Entry) -> Result<Glance, TooLarge> {
+        // Most patterns matter for what they match first of all, which the products of the
+        // list tell without asking all other patterns.
+        if let Some(string) = common(&entry.applies, self.alphabet.proper())?
+            && self.at_string(at, &string)
+        {
+            return Ok(Glance::Decides);
+        }
         let entries = self.entries(at).iter().enumerate();
         let others = entries.clone().filter(|(i, e)| *i != at.index && hides(e));
         let negations = self.later(at, at.index).map(|e| (usize::MAX, e));
