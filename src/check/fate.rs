@@ -108,9 +108,12 @@ const MOST_BLAMED: usize = 8;
 /// Candidates that are compared with all that is left, before the first is taken.
 const MOST_COMPARED: usize = 8;
 
+/// Candidates that were picked to match all of a language, and whether they do: the error is
+/// a string that none of all candidates matches, if one was found.
+pub(super) type Covered<T> = (Vec<T>, Result<(), Option<Vec<u8>>>);
+
 /// A small set of candidates that together match all strings of `question` that `domain`
-/// accepts, those that are `preferred` first; cut at [`MOST_BLAMED`]. Also gives whether
-/// they do: `Err` has a string that none of all candidates matches, if one was found.
+/// accepts, those that are `preferred` first; cut at [`MOST_BLAMED`].
 pub(super) fn cover<T: Copy>(
     question: &Dfa<bool>,
     domain: &Dfa<bool>,
@@ -118,7 +121,7 @@ pub(super) fn cover<T: Copy>(
     matches: impl Fn(T, &[u8]) -> bool,
     language: impl Fn(T) -> Dfa<bool>,
     preferred: impl Fn(T) -> bool,
-) -> (Vec<T>, Result<(), Option<Vec<u8>>>) {
+) -> Covered<T> {
     let mut picked: Vec<T> = Vec::new();
     let mut left = question.clone();
     while picked.len() < MOST_BLAMED {

@@ -2,7 +2,7 @@
 
 mod hiding;
 
-use super::fate::{Fate, Fates, SINGLES, Thing, common, cover, places, usual_phase};
+use super::fate::{Covered, Fate, Fates, SINGLES, Thing, common, cover, places, usual_phase};
 use crate::analysis::BUDGET;
 use crate::analysis::grounds::{Grounds, Places};
 use crate::analysis::paths::{
@@ -163,12 +163,7 @@ impl Paths<'_> {
     }
 
     /// The entries among `of` that together match what an entry matches.
-    fn covering(
-        &self,
-        at: At,
-        entry: &Entry,
-        of: impl Fn(usize, &Entry) -> bool,
-    ) -> (Vec<Span>, Result<(), Option<Vec<u8>>>) {
+    fn covering(&self, at: At, entry: &Entry, of: impl Fn(usize, &Entry) -> bool) -> Covered<Span> {
         let others = self.entries(at).iter().enumerate().filter(|(i, e)| of(*i, e));
         let (picked, covered) = cover(
             &entry.applies,

@@ -417,7 +417,8 @@ fn shape(ignore: &Ignore) -> u8 {
         (Shape::Literal(_), false) => 1,
         (Shape::Suffix(_), _) => 2,
         (Shape::Prefix(_), _) => 3,
-        (Shape::Other(begin), true) => 4 + u8::from(!begin.contains(&b'/')),
+        (Shape::Other(begin), true) if begin.contains(&b'/') => 4,
+        (Shape::Other(_), true) => 5,
         (Shape::Other(_), false) => 6,
     }
 }

@@ -11,7 +11,7 @@ use crate::analysis::BUDGET;
 use crate::analysis::paths::{Entry, Kind, Reader, find};
 use crate::automata::absorb::shut_directories;
 use crate::automata::{Dfa, TooLarge, difference, intersect, meets, union};
-use crate::check::fate::{Fate, common, cover, places};
+use crate::check::fate::{Covered, Fate, common, cover, places};
 use crate::limits::MAX_PRODUCT_STATES;
 use crate::source::Span;
 use std::rc::Rc;
@@ -75,7 +75,7 @@ impl Paths<'_> {
         Ok(Fate::Redundant { by })
     }
 
-    fn later<'a>(&'a self, at: At, index: usize) -> impl Iterator<Item = &'a Entry> {
+    fn later(&self, at: At, index: usize) -> impl Iterator<Item = &Entry> {
         self.entries(at).iter().skip(index.saturating_add(1)).filter(|e| shows(e))
     }
 
@@ -149,7 +149,7 @@ impl Paths<'_> {
         at: At,
         question: &Dfa<bool>,
         near: impl Fn(usize) -> bool,
-    ) -> (Vec<(usize, &Entry)>, Result<(), Option<Vec<u8>>>) {
+    ) -> Covered<(usize, &Entry)> {
         let others = self.entries(at).iter().enumerate();
         let language = |(i, e): (usize, &Entry)| -> Result<Dfa<bool>, TooLarge> {
             let lasting = self.lasting(at, i, e)?;
