@@ -130,9 +130,18 @@ pub(super) fn cover<T: Copy>(
             Ok(None) => return (picked, Ok(())),
             Err(_) => break,
         };
-        let mut matching =
-            candidates.iter().copied().filter(|&c| matches(c, &string)).collect::<Vec<_>>();
-        matching.sort_by_key(|&c| !preferred(c));
+        let (mut matching, mut others) = (Vec::new(), Vec::new());
+        for &candidate in candidates.iter().filter(|&&c| matches(c, &string)) {
+            if preferred(candidate) {
+                matching.push(candidate);
+            } else {
+                others.push(candidate);
+            }
+            if matching.len() == MOST_COMPARED {
+                break;
+            }
+        }
+        matching.extend(others);
         matching.truncate(MOST_COMPARED);
         let languages = matching.iter().map(|&c| language(c)).collect::<Vec<_>>();
         let whole = languages.iter().position(|l| subset(&left, l)).unwrap_or(0);

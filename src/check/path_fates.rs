@@ -157,9 +157,15 @@ impl Paths<'_> {
 
     /// Whether an entry matches a string or a directory above it.
     fn reaches(entry: &Entry, string: &[u8]) -> bool {
-        let above = string.iter().enumerate().filter(|(_, b)| **b == b'/');
-        let mut above = above.filter_map(|(end, _)| string.get(..=end));
-        *entry.applies.run(string) || above.any(|directory| *entry.applies.run(directory))
+        let dfa = &entry.applies;
+        let mut state = dfa.start();
+        for &byte in string {
+            state = dfa.step(state, byte);
+            if byte == b'/' && *dfa.label(state) {
+                return true;
+            }
+        }
+        *dfa.label(state)
     }
 
     /// The entries among `of` that together match what an entry matches.

@@ -8,7 +8,7 @@
 
 use super::{At, Paths};
 use crate::analysis::BUDGET;
-use crate::analysis::paths::{Entry, Kind, Reader, find};
+use crate::analysis::paths::{Entry, Kind, Reader, Walker, find};
 use crate::automata::absorb::shut_directories;
 use crate::automata::{Dfa, TooLarge, difference, intersect, meets, union};
 use crate::check::fate::{Covered, Fate, common, cover, places};
@@ -63,9 +63,14 @@ impl Paths<'_> {
         }
         let whole = Reader::new(self.model, at.space, None);
         let mine = |m: usize| whole.island_of(m) == Some(at.island);
-        let scope = find(&[&whole], Some(&entry.applies), self.alphabet, BUDGET, |v| {
-            v.iter().any(|v| v.mount.is_some_and(mine))
-        })?;
+        // Mostly the first path will do.
+        let first = common(&entry.applies, self.alphabet.proper())?;
+        let scope = match first.filter(|s| whole.at_end(s).mount.is_some_and(mine)) {
+            None => find(&[&whole], Some(&entry.applies), self.alphabet, BUDGET, |v| {
+                v.iter().any(|v| v.mount.is_some_and(mine))
+            })?,
+            first => first,
+        };
         let Some(example) = scope else { return Ok(Fate::Dead) };
         if negated {
             return Ok(self.hidden_above(at, &example).unwrap_or(Fate::SaysNothing));
@@ -97,13 +102,25 @@ impl Paths<'_> {
     }
 
     fn glance(&self, at: At, entry: &Entry) -> Result<Glance, TooLarge> {
+        // Most patterns matter for what they match first of all, which the products of the
+        // list tell without asking all other patterns.
+        if let Some(string) = common(&entry.applies, self.alphabet.proper())?
+            && self.at_string(at, &string)
+        {
+            return Ok(Glance::Decides);
+        }
         if shows(entry) { self.taken_back(at, entry) } else { self.hidden_by_others(at, entry) }
     }
 
     /// A `!` pattern: what does it take back?
     fn taken_back(&self, at: At, entry: &Entry) -> Result<Glance, TooLarge> {
-        let earlier = self.entries(at).iter().take(at.index).rev();
         let later = |i: usize| i > at.index;
+        match self.settled(at, &entry.applies, later).1 {
+            Ok(()) => return Ok(Glance::Idle),
+            Err(Some(string)) if self.at_string(at, &string) => return Ok(Glance::Decides),
+            Err(_) => {}
+        }
+        let earlier = self.entries(at).iter().take(at.index).rev();
         let mut tried = 0_usize;
         let mut idle = true;
         for hide in earlier.filter(|e| hides(e)) {
@@ -115,8 +132,7 @@ impl Paths<'_> {
             }
             tried = tried.saturating_add(1);
             if tried == TRIED {
-                idle = idle && self.hidden_for_good(at, &entry.applies, later).1.is_ok();
-                break;
+                return Ok(Glance::Unknown);
             }
         }
         Ok(if idle { Glance::Idle } else { Glance::Unknown })
@@ -135,93 +151,74 @@ impl Paths<'_> {
             return Ok(Some(Glance::Decides));
         }
         let both = intersect(&entry.applies, &other.applies, MAX_PRODUCT_STATES)?;
-        Ok(Some(match self.hidden_for_good(at, &both, near).1 {
+        Ok(Some(match self.settled(at, &both, near).1 {
             Ok(()) => Glance::Idle,
             Err(Some(string)) if self.at_string(at, &string) => Glance::Decides,
             Err(_) => Glance::Unknown,
         }))
     }
 
-    /// Covers a language by what patterns other than an entry hide for good, and by all that
-    /// those match that are `near`.
-    fn hidden_for_good(
+    /// Covers a language, of what an entry matches, by paths for which the entry does not
+    /// count: what other patterns hide for good, or have the last word on; and all that
+    /// those match that hide and are `near`.
+    fn settled(
         &self,
         at: At,
         question: &Dfa<bool>,
         near: impl Fn(usize) -> bool,
     ) -> Covered<(usize, &Entry)> {
-        let others = self.entries(at).iter().enumerate();
+        let own = |(i, e): (usize, &Entry)| i > at.index || (hides(e) && near(i));
         let language = |(i, e): (usize, &Entry)| -> Result<Dfa<bool>, TooLarge> {
+            if shows(e) {
+                return Ok(e.applies.clone());
+            }
             let lasting = self.lasting(at, i, e)?;
-            if near(i) {
+            if own((i, e)) {
                 return union(&lasting, &e.applies, MAX_PRODUCT_STATES);
             }
             Ok((*lasting).clone())
         };
+        let others = self.entries(at).iter().enumerate();
+        let others = others.filter(|&(i, e)| i != at.index && (hides(e) || i > at.index));
         cover(
             question,
             self.alphabet.proper(),
-            &others.filter(|(i, e)| *i != at.index && hides(e)).collect::<Vec<_>>(),
+            &others.filter(|(_, e)| hides(e) || shows(e)).collect::<Vec<_>>(),
             |(i, e), string| {
-                (near(i) && *e.applies.run(string))
-                    || (Self::reaches(e, string)
+                (own((i, e)) && *e.applies.run(string))
+                    || (hides(e)
+                        && Self::reaches(e, string)
                         && self.lasting(at, i, e).is_ok_and(|l| *l.run(string)))
             },
             // What is too large to tell covers nothing.
             |o| language(o).unwrap_or_else(|_| Dfa::constant(question.classes(), false)),
-            |_| true,
+            |(_, e)| hides(e),
         )
     }
 
+    /// A hide pattern: what does no other hide?
     fn hidden_by_others(&self, at: At, entry: &Entry) -> Result<Glance, TooLarge> {
-        // Most patterns matter for what they match first of all, which the products of the
-        // list tell without asking all other patterns.
-        if let Some(string) = common(&entry.applies, self.alphabet.proper())?
-            && self.at_string(at, &string)
-        {
-            return Ok(Glance::Decides);
-        }
-        let entries = self.entries(at).iter().enumerate();
-        let others = entries.clone().filter(|(i, e)| *i != at.index && hides(e));
-        let negations = self.later(at, at.index).map(|e| (usize::MAX, e));
-        let all = others.clone().chain(negations).collect::<Vec<_>>();
-        // A path that no other pattern has a say in.
-        let (by, covered) = cover(
-            &entry.applies,
-            self.alphabet.proper(),
-            &all,
-            |(_, e), string| {
-                if hides(e) { Self::reaches(e, string) } else { *e.applies.run(string) }
-            },
-            |(_, e)| if hides(e) { Self::reach(e) } else { e.applies.clone() },
-            |(_, e)| hides(e),
-        );
-        if let Err(Some(string)) = &covered
-            && self.at_string(at, string)
-        {
-            return Ok(Glance::Decides);
-        }
-        let spans = |by: Vec<(usize, &Entry)>| places(by.into_iter().map(|(_, e)| e.span));
-        if !entries.clone().any(|(_, e)| shows(e)) {
-            // A path is hidden if any pattern says so, and nothing else counts.
-            let redundant = covered.is_ok() && !by.is_empty();
-            return Ok(if redundant { Glance::Redundant(spans(by)) } else { Glance::Unknown });
-        }
         // What it hides again although an earlier `!` shows it; but for others that hide it
         // too, with no `!` between them and this that takes any of it back.
-        let mut negations = entries.take(at.index).rev().filter(|(_, e)| shows(e));
+        let earlier = self.entries(at).iter().enumerate().take(at.index).rev();
+        let mut negations = earlier.filter(|(_, e)| shows(e));
         let last = negations.clone().find(|(_, e)| may_meet(e, entry)).map(|(i, _)| i);
         let near = |i: usize| last.is_none_or(|last| i > last);
+        let (by, covered) = self.settled(at, &entry.applies, near);
+        match covered {
+            Ok(()) if by.iter().all(|(_, e)| hides(e)) && !by.is_empty() => {
+                let spans = places(by.into_iter().map(|(_, e)| e.span));
+                return Ok(Glance::Redundant(spans));
+            }
+            Ok(()) => return Ok(Glance::Idle),
+            Err(Some(string)) if self.at_string(at, &string) => return Ok(Glance::Decides),
+            Err(_) => {}
+        }
         let decides = |(_, negation): (usize, &Entry)| {
             let within = self.matters_within(at, entry, negation, near);
             matches!(within, Ok(Some(Glance::Decides)))
         };
-        if negations.any(decides) {
-            return Ok(Glance::Decides);
-        }
-        let (by, covered) = self.hidden_for_good(at, &entry.applies, near);
-        let redundant = covered.is_ok() && !by.is_empty();
-        Ok(if redundant { Glance::Redundant(spans(by)) } else { Glance::Unknown })
+        Ok(if negations.any(decides) { Glance::Decides } else { Glance::Unknown })
     }
 
     /// The hidden directory above a path that a `!` pattern would show, or the later
