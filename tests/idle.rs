@@ -226,6 +226,21 @@ fn answers(analysis: &Analysis, asks: &[Ask]) -> Option<Vec<(Phase, Effect, Reas
     Some(all.collect())
 }
 
+/// Whether some rule of a policy, or what holds without one, allows or asks for commands.
+fn may_run(text: &str) -> bool {
+    let analysis = analysed(text);
+    let commands = analysis.policy.contexts[0].commands.as_ref();
+    commands.is_some_and(meroc::hir::Commands::may_run)
+}
+
+fn built_in(ask: &Ask) -> bool {
+    matches!(ask, Ask::Command(text) if text.starts_with("export"))
+}
+
+fn only<T: Copy>(all: &[T], kept: impl Fn(&usize) -> bool) -> Vec<T> {
+    (0..all.len()).filter(kept).map(|i| all[i]).collect()
+}
+
 /// Findings that say that a line could go.
 const IDLE: [&str; 8] = [
     "deny-without-effect",
@@ -267,10 +282,15 @@ fn what_is_idle_can_be_taken_out() {
             let never_applies = name == "unreachable-rule" && line.contains('{');
             if IDLE.contains(&name) {
                 *idle.entry(name).or_default() += 1;
+                // No request that it matches is decided by it. But that there is a rule at
+                // all lets built-ins run, which no rule need name.
+                let last = name == "unreachable-rule" && !may_run(&rest);
+                let kept = |i: &usize| !last || !built_in(&asks[i % asks.len()]);
+                let (now, then) = (only(&with, kept), only(&without, kept));
                 let differs = if reasons_too && !never_applies && !line.contains("none") {
-                    with != without
+                    now != then
                 } else {
-                    effects(&with) != effects(&without)
+                    effects(&now) != effects(&then)
                 };
                 let place = with.iter().zip(&without).position(|(a, b)| a != b);
                 let ask = place.map(|p| (&asks[p % asks.len()], with[p], without[p]));

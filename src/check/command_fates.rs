@@ -23,30 +23,54 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 /// for what takes in something known. So a rule of another unit than the judged one's may
 /// apply or not; that is all that is said of it, unless it denies by words.
 ///
-/// The first of two is for rules on words, the second for all others. Rules that deny are
-/// counted alike in both.
+/// Each of [`Judged`] has a number here.
 #[derive(Default)]
 struct Parts {
     /// Of all rules, which are counted.
-    counted: [Vec<bool>; 2],
-    denials: Lazy,
-    grants: [Lazy; 2],
+    counted: [Vec<bool>; 3],
+    /// Without texts, and with them, where they are counted.
+    denials: [Lazy; 2],
+    grants: [Lazy; 3],
 }
 
-/// Whether `rule` is counted where others are judged: such on words only, or others too.
-fn counts(rule: &Rule<'_>, only_words: bool) -> bool {
+/// What kind of rule is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Judged {
+    /// It allows or asks, by words.
+    Words,
+    /// It allows or asks, by something else.
+    Others,
+    /// It denies.
+    Denial,
+}
+
+impl Judged {
+    const ALL: [Judged; 3] = [Judged::Words, Judged::Others, Judged::Denial];
+
+    fn of(rule: &Rule<'_>) -> Judged {
+        match rule.sees.unit {
+            _ if rule.rule.effect == Effect::Deny => Judged::Denial,
+            Unit::Words => Judged::Words,
+            _ => Judged::Others,
+        }
+    }
+}
+
+/// Whether `rule` is counted where such others are judged.
+fn counts(rule: &Rule<'_>, judged: Judged) -> bool {
     match rule.sees.unit {
         _ if rule.sees.blanks => false,
-        // A text that is denied is found in a script as it is in a vector.
-        Unit::Texts => rule.rule.effect == Effect::Deny,
+        // A text that is denied is found in a script as it is in a vector; but not where
+        // it is a value of what is not known, which words are denied for.
+        Unit::Texts => rule.rule.effect == Effect::Deny && judged != Judged::Denial,
         Unit::Words => true,
         // What some value is denied for is denied, whichever rule does it.
-        Unit::Apart => !only_words || rule.rule.effect == Effect::Deny,
+        Unit::Apart => judged != Judged::Words || rule.rule.effect == Effect::Deny,
     }
 }
 
 /// What rules that are not counted may add where a rule hits.
-fn perhaps(block: &Block<'_>, which: usize, index: usize) -> BTreeSet<Tally> {
+fn perhaps(block: &Block<'_>, which: Judged, index: usize) -> BTreeSet<Tally> {
     let mut all = BTreeSet::from([Tally::default()]);
     let Some(judged) = block.rules.rules.get(index) else { return all };
     let mut question = None;
@@ -84,33 +108,36 @@ struct Block<'p> {
 
 impl<'p> Block<'p> {
     /// The rules that are counted, or those that are not, with their numbers.
-    fn counted(&self, which: usize, wanted: bool) -> impl Iterator<Item = (usize, &'p Rule<'p>)> {
-        let counted = self.parts.counted.get(which).into_iter().flatten();
+    fn counted(&self, which: Judged, wanted: bool) -> impl Iterator<Item = (usize, &'p Rule<'p>)> {
+        let counted = self.parts.counted.get(which as usize).into_iter().flatten();
         let rules = self.rules.rules.iter().enumerate().zip(counted);
         rules.filter(move |(_, counted)| **counted == wanted).map(|(rule, _)| rule)
     }
 
-    fn group(&self, which: usize, denials: bool) -> Result<Group, TooLarge> {
+    fn group(&self, which: Judged, denials: bool) -> Result<Group, TooLarge> {
         let deny = |r: &Rule<'_>| r.rule.effect == Effect::Deny;
         Group::new(self.counted(which, true).map(|(_, r)| r).filter(|r| deny(r) == denials))
     }
 
     /// Counted rules that deny.
-    fn denials(&self) -> Result<&Group, TooLarge> {
-        self.parts.denials.get(|| self.group(0, true))
+    fn denials(&self, which: Judged) -> Result<&Group, TooLarge> {
+        let texts = self.counted(which, true).any(|(_, r)| r.sees.unit == Unit::Texts);
+        let [words, all] = &self.parts.denials;
+        let lazy = if texts { all } else { words };
+        lazy.get(|| self.group(which, true))
     }
 
     /// Counted rules that do not.
-    fn grants(&self, which: usize) -> Result<&Group, TooLarge> {
-        let [words, others] = &self.parts.grants;
-        let lazy = if which == 0 { words } else { others };
+    fn grants(&self, which: Judged) -> Result<&Group, TooLarge> {
+        let [.., denials] = &self.parts.grants;
+        let lazy = self.parts.grants.get(which as usize).unwrap_or(denials);
         lazy.get(|| self.group(which, false))
     }
 
     /// The tally of the vector of a string.
-    fn tally(&self, which: usize, string: &[u8]) -> Result<Tally, TooLarge> {
+    fn tally(&self, which: Judged, string: &[u8]) -> Result<Tally, TooLarge> {
         if self.rules.rules.len() > FEW_RULES {
-            return Ok(self.denials()?.tally(string).and(self.grants(which)?.tally(string)));
+            return Ok(self.denials(which)?.tally(string).and(self.grants(which)?.tally(string)));
         }
         let tallies = self.counted(which, true).map(|(_, r)| r.tally(r.hit(string)));
         Ok(tallies.fold(Tally::default(), Tally::and))
@@ -181,8 +208,7 @@ fn fates_of(
     classes.sort_unstable();
     classes.dedup();
     let rules = Rules::new(Some(&single), &alphabet, 0)?;
-    let counted =
-        [true, false].map(|w| rules.rules.iter().map(|r| counts(r, w)).collect::<Vec<_>>());
+    let counted = Judged::ALL.map(|j| rules.rules.iter().map(|r| counts(r, j)).collect::<Vec<_>>());
     let parts = Parts { counted, ..Parts::default() };
     let runners = alphabet.runners()?;
     let transparent = alphabet.transparent(commands)?;
@@ -268,7 +294,7 @@ struct Compared {
 fn decides(block: &Block<'_>, index: usize, seen: &mut Seen) -> Result<bool, TooLarge> {
     let Some(rule) = block.rules.rules.get(index) else { return Ok(true) };
     let deny = rule.rule.effect == Effect::Deny;
-    let which = usize::from(rule.sees.unit != Unit::Words || deny);
+    let which = Judged::of(rule);
     let perhaps = perhaps(block, which, index);
     let wide = block.wide.as_ref().filter(|_| asks_apart(rule));
     let [plain, all, transparent] = wide.unwrap_or(&block.domains);
@@ -334,13 +360,13 @@ fn decides(block: &Block<'_>, index: usize, seen: &mut Seen) -> Result<bool, Too
     }
     if never {
         if !seen.reason_only {
-            let denials = [block.denials()?];
+            let denials = [block.denials(which)?];
             let alone = |_: &Hit, t: Tally| t.deny < 2;
             seen.reason_only = any(&rule.hits, matched, all, &denials, BUDGET, alone)?.is_some();
         }
         return Ok(false);
     }
-    let groups = [block.denials()?, block.grants(which)?];
+    let groups = [block.denials(which)?, block.grants(which)?];
     let mut search = |domain: &Dfa<bool>, transparent: bool, seen: &mut Seen| {
         let differs = |hit: &Hit, with| differs(*hit, with, transparent, seen);
         any(&rule.hits, matched, domain, &groups, BUDGET, differs)
@@ -437,13 +463,18 @@ fn runner_allowed(block: &Block<'_>) -> Result<Option<Vec<u8>>, TooLarge> {
 /// The rules among `of` that together match what a rule matches.
 fn blamed(block: &Block<'_>, index: usize, of: impl Fn(&Rule<'_>) -> bool) -> Vec<Span> {
     let Some(rule) = block.rules.rules.get(index) else { return Vec::new() };
+    // Any denial may keep a rule from being reached.
+    let judged = match Judged::of(rule) {
+        Judged::Words => Judged::Others,
+        judged => judged,
+    };
     let language = |r: &Rule<'_>| r.hits.map(|&h| matches!(h, Hit::Ask | Hit::Full));
     let others = block
         .rules
         .rules
         .iter()
         .enumerate()
-        .filter(|(i, r)| *i != index && of(r) && counts(r, false));
+        .filter(|(i, r)| *i != index && of(r) && counts(r, judged));
     let (picked, _) = cover(
         &language(rule),
         &block.domains[1],

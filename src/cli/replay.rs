@@ -17,6 +17,7 @@ use mero_runtime::{Effect, Phase};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -92,6 +93,49 @@ struct Report {
     skipped: u64,
     lost: u64,
     malformed: Vec<(String, usize, String)>,
+    /// Lines of the log.
+    lines: usize,
+}
+
+impl Counts {
+    fn add(&mut self, other: &Counts) {
+        let fields = [
+            (&mut self.requests, other.requests),
+            (&mut self.changed, other.changed),
+            (&mut self.asks_before, other.asks_before),
+            (&mut self.asks_after, other.asks_after),
+        ];
+        fields.into_iter().for_each(|(to, from)| *to = to.saturating_add(from));
+    }
+}
+
+impl Report {
+    /// Takes up what comes `lines` lines later.
+    fn merge(&mut self, other: Report, lines: usize) {
+        self.all.add(&other.all);
+        for (name, counts) in other.contexts {
+            self.contexts.entry(name).or_default().add(&counts);
+        }
+        for (rule, counts) in other.rules {
+            self.rules.entry(rule).or_default().add(&counts);
+        }
+        for (key, change) in other.changes {
+            match self.changes.entry(key) {
+                Entry::Vacant(entry) => {
+                    entry.insert(change);
+                }
+                Entry::Occupied(mut entry) => {
+                    let times = &mut entry.get_mut().times;
+                    *times = times.saturating_add(change.times);
+                }
+            }
+        }
+        self.skipped = self.skipped.saturating_add(other.skipped);
+        self.lost = self.lost.saturating_add(other.lost);
+        let malformed = other.malformed.into_iter();
+        self.malformed.extend(malformed.map(|(log, n, e)| (log, n.saturating_add(lines), e)));
+        self.lines = self.lines.saturating_add(other.lines);
+    }
 }
 
 impl Replay {
@@ -107,14 +151,7 @@ impl Replay {
                 let help = "name a log that an audit wrote, or `-`".to_owned();
                 LoadError::Read { path: log.clone(), source, help }
             })?;
-            for (number, line) in bytes.split(|&b| b == b'\n').enumerate() {
-                if line.iter().all(u8::is_ascii_whitespace) {
-                    continue;
-                }
-                if let Err(error) = one(line, &new, old.as_ref(), &mut report) {
-                    report.malformed.push((log.clone(), number.saturating_add(1), error));
-                }
-            }
+            report.merge(decided(log, &bytes, &new, old.as_ref()), 0);
         }
         let text = match self.format {
             Format::Human => human(&report),
@@ -124,6 +161,53 @@ impl Replay {
         let failed = !report.malformed.is_empty();
         Ok(if failed { ExitCode::from(FOUND) } else { ExitCode::SUCCESS })
     }
+}
+
+/// Bytes of a log that are worth a thread of their own.
+const PIECE: usize = 1 << 20;
+
+/// Decides all lines of a log again, in as many threads as the machine runs at once.
+fn decided(log: &str, bytes: &[u8], new: &Engine, old: Option<&Engine>) -> Report {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = threads.min(bytes.len() / PIECE).max(1);
+    let mut pieces = Vec::new();
+    let mut rest = bytes;
+    for left in (1..=threads).rev() {
+        // At the end of the line that the even share ends in.
+        let share = rest.len().checked_div(left).unwrap_or(0);
+        let end = rest.iter().skip(share).position(|&b| b == b'\n');
+        let end = end.map_or(rest.len(), |n| share.saturating_add(n).saturating_add(1));
+        let (piece, behind) = rest.split_at_checked(end).unwrap_or((rest, &[]));
+        pieces.push(piece);
+        rest = behind;
+    }
+    let of_piece = |piece: &[u8]| {
+        let mut report = Report::default();
+        for line in piece.strip_suffix(b"\n").unwrap_or(piece).split(|&b| b == b'\n') {
+            report.lines = report.lines.saturating_add(1);
+            if line.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            if let Err(error) = one(line, new, old, &mut report) {
+                report.malformed.push((log.to_owned(), report.lines, error));
+            }
+        }
+        report
+    };
+    let mut whole = Report::default();
+    std::thread::scope(|scope| {
+        let of_piece = &of_piece;
+        let (first, others) = pieces.split_first().unwrap_or((&bytes, &[]));
+        let others = others.iter().map(|&piece| (piece, scope.spawn(move || of_piece(piece))));
+        let others = others.collect::<Vec<_>>();
+        whole.merge(of_piece(first), 0);
+        for (piece, thread) in others {
+            // What a thread was not able to do is done here.
+            let report = thread.join().unwrap_or_else(|_| of_piece(piece));
+            whole.merge(report, whole.lines);
+        }
+    });
+    whole
 }
 
 /// Decides one line of a log again.
@@ -184,15 +268,15 @@ fn one(line: &[u8], new: &Engine, old: Option<&Engine>, report: &mut Report) -> 
     let of_rule = rule
         .as_ref()
         .map_or_else(|| "no rule".to_owned(), |r| format!("{}:{}: {}", r.file, r.line, r.text));
-    let by_context = report.contexts.entry(name.clone()).or_default();
-    let by_rule = report.rules.entry(of_rule).or_default();
-    for counts in [&mut report.all, by_context, by_rule] {
-        let add = |n: &mut u64, yes: bool| *n = n.saturating_add(u64::from(yes));
-        add(&mut counts.requests, true);
-        add(&mut counts.changed, changed);
-        add(&mut counts.asks_before, before.effect == "ask");
-        add(&mut counts.asks_after, after.effect == "ask");
-    }
+    let counts = Counts {
+        requests: 1,
+        changed: u64::from(changed),
+        asks_before: u64::from(before.effect == "ask"),
+        asks_after: u64::from(after.effect == "ask"),
+    };
+    report.all.add(&counts);
+    report.contexts.entry(name.clone()).or_default().add(&counts);
+    report.rules.entry(of_rule).or_default().add(&counts);
     if changed {
         let key = (shown.to_string(), before.effect.clone(), after.effect.clone());
         let change = Change {
