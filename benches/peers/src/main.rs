@@ -8,6 +8,7 @@
 
 mod engines;
 mod measure;
+mod more;
 mod picture;
 mod workload;
 
@@ -123,6 +124,9 @@ fn main() -> Result<(), String> {
         }
         others(&workload);
         rows.extend(of_size);
+    }
+    if options.engines.is_empty() {
+        more::all();
     }
     if let Some(file) = &options.svg {
         std::fs::write(file, picture::curves(&rows)).map_err(|e| format!("{file}: {e}"))?;

@@ -13,20 +13,23 @@ pub struct Mero {
     session: Session<'static>,
 }
 
-/// The policy's table.
+/// A policy's table.
+fn compiled(text: &str) -> Result<Vec<u8>, String> {
+    let analysis = analyse(&Memory::policy(text), "p.mero").expect("it is read");
+    if analysis.has_errors() {
+        return Err(analysis.diagnostics.first().map_or(String::new(), |d| d.message.clone()));
+    }
+    Ok(compile(&analysis.policy, Options::default()).map_err(|d| d.message)?.bytes)
+}
+
+/// The workload's table.
 pub fn table(workload: &Workload) -> Vec<u8> {
-    let analysis = analyse(&Memory::policy(&workload.mero()), "p.mero").expect("it is read");
-    assert!(!analysis.has_errors(), "{:?}", analysis.diagnostics);
-    compile(&analysis.policy, Options::default()).expect("it compiles").bytes
+    compiled(&workload.mero()).expect("it compiles")
 }
 
 /// Loads the table that is compiled here.
 pub fn new(workload: &Workload) -> Mero {
-    // It lives as long as the program, as a host's table does.
-    let bytes: &'static [u8] = table(workload).leak();
-    let table = Table::from_bytes(bytes).expect("it loads");
-    let context = table.context("w").expect("it is there");
-    Mero { table, context, session: Session { base: b"/srv/agent", ..Session::default() } }
+    Mero::of(&workload.mero())
 }
 
 /// As an engine.
@@ -36,7 +39,7 @@ pub fn load(workload: &Workload) -> Box<dyn Engine> {
 
 impl Engine for Mero {
     fn allows(&mut self, path: &str) -> bool {
-        self.context.path(&self.session, path.as_bytes(), Permission::READ, Kind::File).is_allowed()
+        self.reads(path)
     }
 
     fn bytes(&self) -> Option<usize> {
@@ -45,6 +48,31 @@ impl Engine for Mero {
 }
 
 impl Mero {
+    /// Of a policy that compiles.
+    pub fn of(text: &str) -> Mero {
+        Mero::try_of(text).expect("it compiles")
+    }
+
+    /// Of a policy, or why it does not compile.
+    pub fn try_of(text: &str) -> Result<Mero, String> {
+        // It lives as long as the program, as a host's table does.
+        let bytes: &'static [u8] = compiled(text)?.leak();
+        let table = Table::from_bytes(bytes).expect("it loads");
+        let context = table.context("w").expect("it is there");
+        let session = Session { base: b"/srv/agent", ..Session::default() };
+        Ok(Mero { table, context, session })
+    }
+
+    /// What it is decided by.
+    pub fn table(&self) -> &Table<'static> {
+        &self.table
+    }
+
+    /// Whether a file may be read.
+    pub fn reads(&self, path: &str) -> bool {
+        self.context.path(&self.session, path.as_bytes(), Permission::READ, Kind::File).is_allowed()
+    }
+
     /// Decides a command string.
     pub fn command(&self, text: &str) -> bool {
         self.context.command(&self.session, text).is_allowed()
